@@ -11,7 +11,7 @@ from hardmax.attention.ties import Band, rounding_bound
 from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.check import floats
-from hardmax.dynamics.check.follow_sets import behind_another
+from hardmax.dynamics.check.follow_sets import FollowSets, behind_another
 from hardmax.dynamics.check.replay import TooClose
 from hardmax.dynamics.check.tied import tie_claims
 
@@ -61,7 +61,8 @@ def test_each_condition_of_a_tie_holds_up_to_its_band(what, layer, now, tie):
             x[place[1], 0] = 1 + share * band
         replay.offset_at_decision = slide
         six, first, said = np.array([6]), np.array([0]), np.array([now])
-        tie_claims(replay, layer, x, q[six], largest, longest, six, first, replay.groups, said)
+        sets = FollowSets(which=first, level=np.array([True]), members=replay.groups)
+        tie_claims(replay, layer, x, q[six], largest, longest, six, sets, first, said)
         if now:
             assert replay.wrong == ([] if holds else [f"token 6: {TIE_CONDITIONS[what]}"])
         else:

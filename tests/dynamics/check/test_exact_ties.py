@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.check import pairs
 from hardmax.dynamics.check.exact_ties import ExactClaims, level_pairs, product, times, whole
+from hardmax.dynamics.check.pairs import Pairs
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 
 
 def holds_exactly(claims, i, group, number):
-    return bool(claims.ties_hold(np.array([i]), group, number)[0])
+    """Whether the token scores the same with the others of its group now, and follows them forever."""
+    others = group[group != i]
+    A = None if claims.A is None else claims.A.astype(float)
+    level = level_pairs(claims.tokens, A, np.array([i]), Pairs(np.zeros_like(others), others)).all()
+    return bool(level and claims.ties_hold(np.array([i]), number)[0])
 
 
 def dot(x, y):
@@ -176,7 +182,26 @@ def test_level_scores_are_told_from_others_however_close(unit, A):
     ]
     best = [max(s for s, r in zip(scores, row, strict=True) if r == k) for k in range(4)]
     expected = [s == best[r] for s, r in zip(scores, row, strict=True)]
-    assert level_pairs(tokens, None if A is None else matrix, i, row, key).tolist() == expected
+    assert level_pairs(tokens, None if A is None else matrix, i, Pairs(row, key)).tolist() == expected
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1, 2.0**-40, 1e200])
+def test_level_scores_of_rows_with_the_same_keys_are_those_of_single_pairs(unit, monkeypatch):
+    """Integers, numbers that need 53 bits, and some that need Python's integers."""
+    rng = np.random.default_rng(5)
+    tokens = rng.integers(-2, 3, (40, 3)) * unit
+    tokens[7, 0] = np.nextafter(tokens[7, 0], np.inf)
+    tokens[8, 1] = unit * 2.0**70 if unit == 2.0**-40 else tokens[8, 1]
+    i, keys = np.arange(40), np.arange(0, 40, 3)
+    listed = Pairs(np.repeat(i, len(keys)), np.tile(keys, len(i)))
+    found = []
+    for many in (1, 1 << 20):
+        monkeypatch.setattr(pairs, "MANY", many)
+        found.append(level_pairs(tokens, None, i, Pairs(listed.row, listed.key)).reshape(len(i), -1))
+    exact = whole(tokens).astype(object)
+    scores = exact.dot(exact[keys].T)
+    assert (found[0] == (scores == scores.max(axis=1, keepdims=True))).all()
+    assert (found[0] == found[1]).all()
 
 
 @pytest.mark.parametrize("behind", [0.0, 1.0])
@@ -198,7 +223,7 @@ def test_ties_of_one_group_are_judged_together_as_one_by_one():
     role, target = np.full(len(Z), LEADER, np.int8), np.arange(len(Z))
     role[4:], target[4:] = TIE, -1
     claims = ExactClaims(Z, None, np.ones(len(Z)), role, target, [np.array([0, 2])])
-    together = claims.ties_hold(np.arange(4, len(Z)), np.array([0, 2]), 0).tolist()
+    together = claims.ties_hold(np.arange(4, len(Z)), 0).tolist()
     assert together == (Z[4:, 1] == 0).tolist()
     assert together == [holds_exactly(claims, i, np.array([0, 2]), 0) for i in range(4, len(Z))]
 
@@ -206,7 +231,7 @@ def test_ties_of_one_group_are_judged_together_as_one_by_one():
 def test_a_token_at_the_origin_is_level_with_all_even_if_they_need_many_digits():
     tokens = np.array([[0.0, 0.0], [1e300, 1e-300], [3.0, 1e-320]])
     row, key = np.repeat([0, 1], 3), np.tile([0, 1, 2], 2)
-    assert level_pairs(tokens, None, np.array([0, 1]), row, key).tolist() == [True] * 3 + [False, True, False]
+    assert level_pairs(tokens, None, np.array([0, 1]), Pairs(row, key)).tolist() == [True] * 3 + [False, True, False]
     assert times(np.zeros(2, np.int64), 10**40).tolist() == [0, 0]
     assert times(np.array([3, -1]), 10**40).tolist() == [3 * 10**40, -(10**40)]
 
@@ -224,7 +249,7 @@ def test_level_pairs_of_long_numbers_are_those_of_pythons_integers():
     expected = scores[row, key] == scores.max(axis=1)[row]
     assert 0 < expected.sum() < len(expected)
     assert max(abs(v) for v in scores.ravel()) > 1 << 64
-    assert (level_pairs(tokens, None, i, row, key) == expected).all()
+    assert (level_pairs(tokens, None, i, Pairs(row, key)) == expected).all()
 
 
 def test_sums_of_many_long_numbers_are_exact():

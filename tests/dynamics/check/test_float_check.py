@@ -2,7 +2,7 @@
 
 from dataclasses import fields, replace
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -244,3 +244,27 @@ def test_a_chain_of_followers_is_told_apart_by_offsets_of_different_ages():
     assert c.target.tolist() == exact.target.tolist() == [0] * 14
     assert c.decided_at.tolist() == exact.decided_at.tolist() == [0, *range(13)]
     assert c.check(Z) == []
+
+
+def test_groups_that_are_tied_to_each_other_in_a_circle_are_refused():
+    """In a square with its middles, each of two tokens is said to follow the side that holds the other."""
+    Z = np.array([[x, y] for y in (-1.0, 0.0, 1.0) for x in (-1.0, 0.0, 1.0)])
+    c = hx.limit(Z).certificate
+    tied = c.target < 0
+    for order in permutations(range(len(c.groups))):
+        target = c.target.copy()
+        target[tied] = -1 - np.array(order)[-1 - target[tied]]
+        assert bool(replace(c, target=target).check(Z)) == (order != tuple(range(len(order))))
+
+
+def test_groups_that_are_tied_to_each_other_in_a_long_chain_are_refused():
+    """Every tied token of a grid is said to follow the next two of them."""
+    Z = np.array(list(product(range(-7, 8), repeat=3)), float)
+    c = hx.limit(Z).certificate
+    tied = np.flatnonzero(c.target < 0)
+    assert len(tied) > 500
+    groups = tuple(pairwise(tied[1:].tolist()))
+    target = c.target.copy()
+    target[tied] = -1 - np.minimum(np.arange(len(tied)), len(groups) - 1)
+    forged = replace(c, target=target, groups=groups)
+    assert "follows another set than its group" in forged.check(Z)[0]

@@ -205,7 +205,7 @@ def strongest_compiled(
         found.append(pairs)
 
     over_parts(part, len(q), float(len(q)) * len(order))
-    row, key, score = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-    near = score >= best[row] - close.room[row]
-    close.row, close.key = row[near], key[near]
+    row, key, score = found[0] if len(found) == 1 else (np.concatenate(a) for a in zip(*found, strict=True))
+    near = score >= (best - close.room)[row]
+    close.row, close.key = (row, key) if near.all() else (row[near], key[near])
     return best, top, best - second

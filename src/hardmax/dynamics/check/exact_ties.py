@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.dynamics.check.claims import EPS, TIE, Floats, Ints, distinct
+from hardmax.dynamics.check.claims import EPS, TIE, Floats, Ints
+from hardmax.dynamics.check.pairs import Pairs
 
 Exact = NDArray[Any]  # integers, of 64 bits or of Python
 Base = tuple[Exact, int]  # numerators, denominator
@@ -42,117 +43,142 @@ def product(a: Exact, b: Exact) -> Exact:
     return np.asarray(a.astype(object).dot(b.astype(object)))
 
 
-def level_pairs(tokens: Floats, A: Floats | None, i: Ints, row: Ints, key: Ints) -> NDArray[np.bool_]:
-    """Which pairs (i[row], key) reach the largest score of their row exactly; rows come one after another."""
-    seen, where = np.unique(key, return_inverse=True)
-    keys, queries = whole(tokens[seen]), whole(tokens[i])
+def level_pairs(tokens: Floats, A: Floats | None, i: Ints, pairs: Pairs) -> NDArray[np.bool_]:
+    """Which of the pairs (i[row], key) reach the largest score of their row exactly."""
+    seen = np.zeros(len(tokens), bool)
+    seen[pairs.key] = True
+    keys, queries, where = whole(tokens[seen]), whole(tokens[i]), (np.cumsum(seen) - 1)[pairs.key]
     if A is not None:
         queries = product(queries, whole(A).T)
-    most = tokens.shape[1] * max(1, int(np.abs(keys).max())) * max(1, int(np.abs(queries).max()))
-    starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
-    count = np.diff(np.append(starts, len(row)))
-    scores = None
-    if keys.dtype != object and queries.dtype != object:
-        first = np.repeat(where[starts], count)
-        scores = _sums(queries, keys, row, where) if most < 1 << 62 else _leads(queries, keys, row, where, first)
-    if scores is None:
-        scores = (queries.astype(object)[row] * keys.astype(object)[where]).sum(axis=1)
-    return np.asarray(scores == np.repeat(np.maximum.reduceat(scores, starts), count), bool)
+    level = np.empty(len(pairs.row), bool)
+    for block in pairs.blocks():
+        level[block.places] = _level_block(queries[block.rows], keys[where[block.places[0]]])
+    rest = pairs.rest()
+    if len(rest):
+        row = pairs.row[rest]
+        starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
+        count = np.diff(np.append(starts, len(row)))
+        first = np.repeat(where[rest[starts]], count)
+        scores = _leads(queries, keys, row, where[rest], first)
+        level[rest] = scores == np.repeat(np.maximum.reduceat(scores, starts), count)
+    return level
 
 
-def _sums(queries: Exact, keys: Exact, row: Ints, where: Ints) -> Exact:
-    """<queries[row], keys[where]> modulo 2^64."""
-    total = np.zeros(len(row), np.int64)
-    for q, x in zip(queries.T.copy(), keys.T.copy(), strict=True):
-        total += q[row] * x[where]
-    return total
+def _level_block(queries: Exact, keys: Exact) -> NDArray[np.bool_]:
+    """Which keys reach the largest score of each query: (queries, keys)."""
+    difference: Exact = keys - keys[0] if fits(keys, 61) else keys.astype(object) - keys[0].astype(object)
+    shown = (queries != 0).astype(np.float32) @ (difference != 0).astype(np.float32).T
+    if not shown.any():  # the keys differ only where the queries are 0
+        return np.ones(shown.shape, bool)
+    if fits(queries, 62) and fits(keys, 61):
+        size = np.abs(queries.astype(np.float64)) @ np.abs(difference.astype(np.float64)).T
+        if size.max() < 2.0**62:  # and no part of the sum is more than that, but for the rounding
+            lead = queries @ difference.T
+            return np.asarray(lead == lead.max(axis=1, keepdims=True), bool)
+    lead = queries.astype(object).dot(difference.astype(object).T)
+    return np.asarray(lead == lead.max(axis=1, keepdims=True), bool)
 
 
-def _leads(queries: Exact, keys: Exact, row: Ints, where: Ints, first: Ints) -> Exact | None:
-    """<queries[row], keys[where] - keys[first]>, if it fits into 64 bits for all pairs, and None otherwise.
+def fits(values: Exact, bits: int) -> bool:
+    """Whether the values are 64-bit integers of less than 2^bits in size."""
+    return values.dtype != object and int(np.abs(values).max(initial=0)) < 1 << bits
+
+
+def _leads(queries: Exact, keys: Exact, row: Ints, where: Ints, first: Ints) -> Exact:
+    """<queries[row], keys[where] - keys[first]>.
 
     Most products of level pairs are 0, or differ little. In float64, of numbers that are rounded themselves, their sum
-    is off by less than (d + 4) eps times the sum of their sizes. Where a number is known to be less than 2^62, what is
-    known of it modulo 2^64 tells what it is.
+    is off by less than (d + 4) eps times the sum of their sizes. A number that is known to be less than 2^62 is known
+    if it is known modulo 2^64, which is what the sums of 64-bit integers are.
     """
-    about, size = np.zeros((2, len(row)))
-    for q, x in zip(queries.T.copy(), keys.T.copy(), strict=True):
-        if int(np.abs(x).max()) >= 1 << 61:
-            return None
-        part = q[row].astype(np.float64) * (x[where] - x[first])
-        about += part
-        size += np.abs(part)
-    if not (np.abs(about) + (len(keys.T) + 4) * EPS * size < 2.0**62).all():
-        return None
-    return _sums(queries, keys, row, where) - _sums(queries, keys, row, first)
+    if fits(keys, 61) and queries.dtype != object:
+        about, size = np.zeros((2, len(row)))
+        total = np.zeros(len(row), np.int64)
+        for q, x in zip(queries.T.copy(), keys.T.copy(), strict=True):
+            query, difference = q[row], x[where] - x[first]
+            total += query * difference
+            part = query.astype(np.float64) * difference
+            about += part
+            size += np.abs(part)
+        if (np.abs(about) + (len(keys.T) + 4) * EPS * size < 2.0**62).all():
+            return total
+    difference = keys.astype(object)[where] - keys.astype(object)[first]
+    return np.asarray((queries.astype(object)[row] * difference).sum(axis=1))
 
 
 class ExactClaims:
-    """Claims about ties at layer 0: `role`, `target` and `groups` by distinct token, as the certificate has them."""
+    """Claims about ties at layer 0: `role`, `target` and `groups` by distinct token, as the certificate has them.
+
+    A token that leads or follows ends at the place of a token, and so does one that stands still in its own group. Any
+    other tied token ends at the mean of the ends of its group. Ends are numbered: that of token k has number k, and the
+    mean of group g has number n + g.
+    """
 
     def __init__(
         self, tokens: Floats, A: Floats | None, weight: Floats, role: NDArray[Any], target: Ints, groups: list[Ints]
     ) -> None:
         self.tokens, self.whole = tokens, whole(tokens)
         self.A = None if A is None else whole(A)
-        self.weight = weight.astype(np.int64)
-        self.role, self.target, self.groups = role, target, groups
-        self._bases: dict[int, Base] = {}
+        self.weight, self.groups = weight.astype(np.int64), groups
+        self.end = np.where(role == TIE, len(tokens) - 1 - target, target)
+        for number, group in enumerate(groups):
+            still = group[self.end[group] == len(tokens) + number]
+            self.end[still] = still
+        self._means: dict[int, Base] = {}
         self._faces: dict[tuple[int, int], tuple[bool, Base]] = {}
 
     def query(self, z: Exact) -> Exact:
         """A z, for every row."""
         return z if self.A is None else product(z, self.A.T)
 
-    def ties_hold(self, i: Ints, group: Ints, number: int) -> NDArray[np.bool_]:
+    def ties_hold(self, i: Ints, number: int) -> NDArray[np.bool_]:
         """Whether the tokens i follow the whole group forever: (1)-(4) of `tie_locks`, without any tolerance.
 
-        Either none of them is in the group, or there is one only.
+        Either none of them is in the group, or there is one only. Each of them must be known to score the same with the
+        whole group now.
         """
-        others = np.setdiff1d(group, i)
-        key = (number, int(i[0]) if len(others) < len(group) else -1)
-        if key not in self._faces:
-            self._faces[key] = self._face(others, self._base(int(i[0])), own=key[1] >= 0)
-        holds, (bases, denominator) = self._faces[key]
+        own = int(i[0]) if self.end[i[0]] == i[0] else -1
+        if (number, own) not in self._faces:
+            self._faces[number, own] = self._face(number, own)
+        holds, (bases, denominator) = self._faces[number, own]
         if not holds:
             return np.zeros(len(i), bool)
-        seen = self.query(self.whole[i])
-        scores = product(seen, self.whole[others].T)
-        level = (scores == scores[:, :1]).all(axis=1)
-        level &= (product(seen, bases.T) == times(scores[:, :1], denominator)).all(axis=1)
-        return np.asarray(level & holds, bool)
+        group = self.groups[number]
+        seen, one = self.query(self.whole[i]), self.whole[group[group != own][:1]]
+        score = times(product(seen, one.T), denominator)
+        return np.asarray((product(seen, bases.T) == score).all(axis=1), bool)
 
-    def _face(self, others: Ints, t: Base, own: bool) -> tuple[bool, Base]:
-        base, one = self._ends(others, t[1])  # in these units, base and place are integers
+    def _face(self, number: int, own: int) -> tuple[bool, Base]:
+        group = self.groups[number]
+        others = group[group != own]
+        ends, share = self._shares(others)
+        t = (self.whole[own], 1) if own >= 0 else self._mean(number)
+        base, one = self._places(ends, t[1])  # in these units, base and place are integers
         place, weight = times(t[0], one // t[1]), self.weight[others]
         total = int(weight.sum())
         query = self.query(place[None])[0]
         level = product(query, place)
         holds = (
-            bool((product(weight, base) == times(place, total)).all())
+            bool((product(share, base) == times(place, total)).all())
             and bool((times(product(weight, self.whole[others]), one) == times(place, total)).all())
             and bool((product(base, query) == level).all())
             and bool((times(product(self.whole[others], query), one) == level).all())
-            and (own or self._supports(query, level, one))
+            and (own >= 0 or self._supports(query, level, one))
         )
-        return holds, (_different(base) if holds else base[:0], one)
+        return holds, (base, one)
 
-    def _ends(self, some: Ints, denominator: int = 1) -> Base:
-        """Where these tokens end, over one denominator, a multiple of the given one."""
-        group = np.where(self.role[some] == TIE, -1 - self.target[some], -1)
-        ends, moved = self.whole[np.where(group < 0, self.target[some], some)], []
-        for number in np.unique(group[group >= 0]):
-            rows = np.flatnonzero(group == number)
-            rows = rows[~np.isin(some[rows], self.groups[number])]  # those of the group itself stand still
-            if len(rows):
-                moved.append((rows, self._base(int(some[rows[0]]))))
-        one = lcm(denominator, *(q for _, (_, q) in moved))
-        ends = times(ends, one)
-        for rows, (place, q) in moved:
-            place = times(place, one // q)
-            ends = ends if place.dtype != object else ends.astype(object)
-            ends[rows] = place
-        return ends, one
+    def _shares(self, some: Ints) -> tuple[Ints, Ints]:
+        """Where these tokens end, each end once, and how many tokens end there."""
+        ends, which = np.unique(self.end[some], return_inverse=True)
+        return ends, np.bincount(which, self.weight[some]).astype(np.int64)
+
+    def _places(self, ends: Ints, denominator: int = 1) -> Base:
+        """The places of these ends, over one denominator, a multiple of the given one."""
+        n = len(self.tokens)
+        means = [self._mean(int(end) - n) for end in ends[ends >= n]]  # these come last
+        one = lcm(denominator, *(q for _, q in means))
+        parts = [times(self.whole[ends[ends < n]], one)] + [times(place, one // q)[None] for place, q in means]
+        return np.concatenate(parts), one
 
     def _supports(self, query: Exact, level: Any, one: int) -> bool:
         """Whether <query, z> one <= level for all tokens z, which is so if it is for those that score most.
@@ -166,30 +192,29 @@ class ExactClaims:
         near = np.flatnonzero(scores >= scores.max() - 4 * (len(unit) + 4) * EPS * np.abs(unit).sum())
         return bool((times(product(self.whole[near], query), one) <= level).all())
 
-    def _base(self, w: int) -> Base:
-        """Where a token that is decided at layer 0 ends, exactly."""
-        if self.role[w] != TIE:
-            return self.whole[self.target[w]], 1
-        number = int(-1 - self.target[w])
-        group = self.groups[number]
-        if w in group:
-            return self.whole[w], 1
-        if number not in self._bases:
-            ends, one = self._ends(group)
-            total = product(self.weight[group], ends).tolist()
-            below = one * int(self.weight[group].sum())
-            common = gcd(below, *total)
-            least = [v // common for v in total]
-            kind: Any = np.int64 if max(map(abs, least)) < 1 << 62 else object
-            self._bases[number] = np.array(least, dtype=kind), below // common
-        return self._bases[number]
+    def _mean(self, number: int) -> Base:
+        """The mean of the ends of a group, exactly; before it, those of the groups that its tokens are tied to."""
+        n, waiting, opened = len(self.tokens), [number], set[int]()
+        while number not in self._means:
+            ends, share = self._shares(self.groups[waiting[-1]])
+            missing = [end - n for end in ends.tolist() if end >= n and end - n not in self._means]
+            if not missing:
+                self._means[waiting.pop()] = self._mean_of(ends, share)
+            elif waiting[-1] in opened:  # and what it needs is not found, because that needs this group
+                raise ValueError(f"groups[{waiting[-1]}] holds a token tied to tokens that are tied to this group")
+            else:
+                opened.add(waiting[-1])
+                waiting += missing
+        return self._means[number]
 
-
-def _different(rows: Exact) -> Exact:
-    """The different ones of the rows."""
-    if rows.dtype != object and np.abs(rows).max() < 1 << 53:  # float64 holds them exactly
-        return rows[distinct(rows.astype(np.float64))[0]]
-    return np.array(list({tuple(row): row for row in rows.tolist()}.values()), dtype=rows.dtype)
+    def _mean_of(self, ends: Ints, share: Ints) -> Base:
+        places, one = self._places(ends)
+        total = product(share, places).tolist()
+        below = one * int(share.sum())
+        common = gcd(below, *total)
+        least = [v // common for v in total]
+        kind: Any = np.int64 if max(map(abs, least)) < 1 << 62 else object
+        return np.array(least, dtype=kind), below // common
 
 
 def times(a: Exact, factor: int) -> Exact:

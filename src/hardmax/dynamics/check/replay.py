@@ -15,7 +15,8 @@ import numpy as np
 from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
-from hardmax.dynamics.check.follow_sets import FollowSets, closely, near_pairs
+from hardmax.dynamics.check.follow_sets import FollowSets, closely
+from hardmax.dynamics.check.pairs import Pairs, near_pairs
 from hardmax.dynamics.check.solid import VERTICES, Solid
 from hardmax.dynamics.check.strongest import SMALL, ClosePairs, all_gaps, contenders, strongest
 from hardmax.dynamics.check.tied import tie_claims
@@ -167,8 +168,8 @@ class Replay:
             tie = self._band(self.tie, layer, own, largest, power)
             close_power = None if power is None else power[close]
             near = pairs.of(close, len(keys)) or near_pairs(q[close], x[keys], best[close] - 3 * flag[close])
-            sets = closely(self, layer, x, q[close], close_power, looking[close], near[0], keys[near[1]], flag[close],
-                           tie[close])  # fmt: skip
+            near_them = Pairs(near[0], keys[near[1]])
+            sets = closely(self, layer, x, q[close], close_power, looking[close], near_them, flag[close], tie[close])
             gap[close], single[close], mean[close] = sets.gap, sets.single, sets.mean
             won = (gap < np.inf) & (single >= 0) & (gap > tie)
         self.margin = min(self.margin, float((gap[won] / scale[won]).min(initial=np.inf)))
@@ -254,7 +255,7 @@ class Replay:
             r = close[tied]
             seen = q[r] if power is None else np.ldexp(q[r], power[r, None])
             length = self.size * longest(x)
-            tie_claims(self, layer, x, seen, largest, length, looking[r], sets.which[tied], sets.members, now[r])
+            tie_claims(self, layer, x, seen, largest, length, looking[r], sets, tied, now[r])
 
     @cached_property
     def exact(self) -> ExactClaims:

@@ -8,34 +8,40 @@ from numpy.typing import NDArray
 from hardmax.dynamics.check.claims import EPS, Floats, Ints, distinct
 
 if TYPE_CHECKING:
+    from hardmax.dynamics.check.follow_sets import FollowSets
     from hardmax.dynamics.check.replay import Replay
 
-PRODUCTS = 1 << 20  # of a token, or of a limit, and another token: compared at once
+BLOCK, STEP = 1 << 18, 1 << 12  # scores that are computed at once, and tokens at most for each of the queries
+SIGNS = np.array([[1.0], [-1.0]])
 Bools = NDArray[np.bool_]
 
 
 def tie_claims(
-    replay: "Replay", layer: int, x: Floats, q: Floats, largest: float, longest: float, i: Ints, same: Ints,
-    members: list[Ints], now: Bools,
+    replay: "Replay", layer: int, x: Floats, q: Floats, largest: float, longest: float, i: Ints, sets: "FollowSets",
+    rows: Ints, now: Bools,
 ) -> None:  # fmt: skip
-    """Test the tokens i with the queries q, which follow the sets members[same]; those of a group all at once."""
+    """Test the tokens i with the queries q, which are these `rows` of `sets`; those of a group all at once."""
     number, bad, follows = -1 - replay.target[i], np.zeros(len(i), bool), np.zeros(len(i), bool)
-    place = {m.tobytes(): k for k, m in enumerate(members)}
-    same_set = np.array([place[m.tobytes()] for m in members])[same]
+    place = {m.tobytes(): k for k, m in enumerate(sets.members)}
+    same_set = np.array([place[m.tobytes()] for m in sets.members])[sets.which[rows]]
+    in_group, alone, blocks = np.zeros(len(x), bool), np.zeros(len(i), bool), list[Ints]()
     for g in np.unique(number):
-        group, rows = replay.groups[g], np.flatnonzero(number == g)
-        follows[rows] = same_set[rows] == place.get(group.tobytes(), -1)
-        inside = np.isin(i[rows], group)
-        step = max(1, PRODUCTS // len(group))
-        outside = rows[~inside]
-        blocks = [outside[k : k + step] for k in range(0, len(outside), step)] + [np.array([r]) for r in rows[inside]]
-        for some in blocks:
-            holds = conditions(replay, layer, x, q[some], largest, longest, i[some], follows[some], now[some])
-            all_hold = np.array(list(holds.values())).all(axis=0)
-            bad[some] = all_hold != now[some]
-            if layer == 0:
-                exact = replay.exact.ties_hold(i[some], group, int(g))
-                replay.undecided += int((now[some] & ~exact).sum())
+        group, tied = replay.groups[g], np.flatnonzero(number == g)
+        follows[tied] = same_set[tied] == place.get(group.tobytes(), -1)
+        in_group[group] = True
+        inside = in_group[i[tied]]
+        in_group[group] = False
+        blocks += [np.array([r]) for r in tied[inside]] + [tied[~inside]] * (not inside.all())
+        alone[tied[inside]] = True
+    reach = np.full(len(i), -np.inf)  # a token in its own group follows it, so its face supports the cloud
+    reach[~alone] = farthest(x, replay.limit[i[~alone]], replay.A)
+    for some in blocks:
+        holds = conditions(replay, layer, x, q[some], largest, longest, i[some], follows[some], now[some], reach[some])
+        all_hold = np.array(list(holds.values())).all(axis=0)
+        bad[some] = all_hold != now[some]
+        if layer == 0 and now[some].any():
+            exact = sets.level[rows[some]] & replay.exact.ties_hold(i[some], int(number[some[0]]))
+            replay.undecided += int((now[some] & ~exact).sum())
     r = np.flatnonzero(bad)[:1]
     if not len(r):
         return
@@ -43,19 +49,20 @@ def tie_claims(
     if not now[r[0]]:
         replay.wrong.append(f"{name} is decided at layer {layer} already")
         return
-    holds = conditions(replay, layer, x, q[r], largest, longest, i[r], follows[r], now[r])
+    holds = conditions(replay, layer, x, q[r], largest, longest, i[r], follows[r], now[r], reach[r])
     replay.wrong += [f"{name}: {what}" for what, good in holds.items() if not good[0]]
 
 
 def conditions(
     replay: "Replay", layer: int, x: Floats, q: Floats, largest: float, longest: float, i: Ints, follows: Bools,
-    now: Bools,
+    now: Bools, reach: Floats,
 ) -> dict[str, Bools]:  # fmt: skip
     """What makes a tie last, for tokens i of one group: either none of them is in the group, or there is one only.
 
     Args:
         q: their queries, and `follows`, whether each follows exactly the group.
         now: whether they are said to be tied from this layer on.
+        reach: the largest score of any token with the limit of each as its query.
     """
     group = replay.groups[-1 - replay.target[i[0]]]
     others = group[group != i[0]]
@@ -76,24 +83,35 @@ def conditions(
     size = float(np.linalg.norm(offset, axis=1).max())
     narrow = loose * (a + b) * longest * size + np.where(now, 32 * EPS * longest * float(np.abs(x).max()), 0.0)
 
-    def most(directions: Floats, rows: Floats, heights: Floats | float = 0.0) -> Floats:
-        return np.asarray(np.abs(directions @ rows.T - np.reshape(heights, (-1, 1))).max(axis=1))
-
     yes = np.ones(len(i), bool)
     return {
         "follows another set than its group": follows,
         "its group holds undecided tokens": yes & bool((since <= layer).all()),
         "its limit is not the mean of its group": np.abs(w @ base / w.sum() - t).max(axis=1)[which] * largest <= band,
         "the mean of its group moves": np.abs(w @ offset / w.sum()).max() * longest <= narrow,
-        "its group is not in one face": (most(query, base, level)[which] <= band)
-        & (most(query, offset)[which] <= narrow)
-        & (most(q, offset) <= narrow),
-        "its face does not support the cloud": yes if own else _reach(x, query)[which] <= level[which] + band,
+        "its group is not in one face": (np.maximum(*_range(query, base) - level * SIGNS)[which] <= band)
+        & (np.maximum(*_range(query, offset))[which] <= narrow)
+        & (np.maximum(*_range(q, offset)) <= narrow),
+        "its face does not support the cloud": reach <= level[which] + band,
         "it does not stand still": np.abs(replay.limit[i] - x[i]).max(axis=1) * largest <= band if own else yes,
     }
 
 
-def _reach(x: Floats, queries: Floats) -> Floats:
-    """max_x <query, x>."""
-    step = max(1, PRODUCTS // len(x))
-    return np.concatenate([(queries[k : k + step] @ x.T).max(axis=1) for k in range(0, len(queries), step)])
+def farthest(x: Floats, limits: Floats, A: Floats | None) -> Floats:
+    """max_x <A t, x> for each limit t, of which many are the same."""
+    first, which = distinct(limits)
+    t = limits[first]
+    return _range(t if A is None else t @ A, x)[0][which]
+
+
+def _range(queries: Floats, x: Floats) -> Floats:
+    """(2, q) max_x <query, x> and max_x -<query, x>, from blocks that stay in the cache."""
+    most = np.full((2, len(queries)), -np.inf)
+    step = max(1, BLOCK // max(1, min(len(x), STEP)))
+    for a in range(0, len(queries), step):
+        part = slice(a, a + step)
+        for b in range(0, len(x), STEP):
+            scores = queries[part] @ x[b : b + STEP].T
+            np.maximum(most[0, part], scores.max(axis=1), out=most[0, part])
+            np.maximum(most[1, part], -scores.min(axis=1), out=most[1, part])
+    return most
