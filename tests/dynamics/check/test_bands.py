@@ -11,8 +11,8 @@ from hardmax.attention.ties import Band, rounding_bound
 from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.check import floats
+from hardmax.dynamics.check.claims import TooClose
 from hardmax.dynamics.check.follow_sets import FollowSets, behind_another
-from hardmax.dynamics.check.replay import TooClose
 from hardmax.dynamics.check.tied import tie_claims
 
 

@@ -12,7 +12,8 @@ from forged import CLOUDS, SQUARE, TIE_CONDITIONS, changed, corruptions
 from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE, fingerprint
 from hardmax.dynamics.check import floats
-from hardmax.dynamics.check.replay import Clear, TooClose
+from hardmax.dynamics.check.claims import TooClose
+from hardmax.dynamics.check.replay import Clear
 from large_clouds import clouds
 
 LARGE = {

@@ -25,6 +25,10 @@ TABLES = 8  # in which rows are looked up
 ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
+class TooClose(Exception):
+    """A token that was set aside might be seen after all: only a replay of all tokens can tell."""
+
+
 def fingerprint(tokens: NDArray[Any], alpha: Any, A: NDArray[Any] | None, tie_tolerance: float) -> str:
     """A digest of the problem, so that a certificate cannot be shown for another one."""
     digest = sha256()

@@ -15,6 +15,7 @@ from hardmax.dynamics.check.pairs import Pairs
 
 Exact = NDArray[Any]  # integers, of 64 bits or of Python
 Base = tuple[Exact, int]  # numerators, denominator
+MANY = 16  # tokens are counted by their ends where there are no more than so many times as many in all
 
 
 def whole(values: Floats) -> Exact:
@@ -169,8 +170,13 @@ class ExactClaims:
 
     def _shares(self, some: Ints) -> tuple[Ints, Ints]:
         """Where these tokens end, each end once, and how many tokens end there."""
-        ends, which = np.unique(self.end[some], return_inverse=True)
-        return ends, np.bincount(which, self.weight[some]).astype(np.int64)
+        end, weight = self.end[some], self.weight[some]
+        if MANY * len(some) > len(self.end):  # no sort
+            share = np.bincount(end, weight)
+            ends = np.flatnonzero(share)
+            return ends, share[ends].astype(np.int64)
+        ends, which = np.unique(end, return_inverse=True)
+        return ends, np.bincount(which, weight).astype(np.int64)
 
     def _places(self, ends: Ints, denominator: int = 1) -> Base:
         """The places of these ends, over one denominator, a multiple of the given one."""

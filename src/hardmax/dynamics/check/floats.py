@@ -15,14 +15,26 @@ from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import cloud
-from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints, distinct, mistyped, misvalued
-from hardmax.dynamics.check.replay import Replay, TooClose, scaled, wrong_figures
+from hardmax.dynamics.check.claims import (
+    EPS,
+    FOLLOWER,
+    LEADER,
+    TIE,
+    Floats,
+    Ints,
+    TooClose,
+    distinct,
+    mistyped,
+    misvalued,
+)
+from hardmax.dynamics.check.replay import Replay, scaled, wrong_figures
 from hardmax.dynamics.check.strongest import SMALL
 from hardmax.errors import BadInput
 from hardmax.jit.ways import Job
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
+    from hardmax.dynamics.check.origin import Origin
 
 LARGE = 8192  # tokens from which on checking followers all at once pays
 CHUNK = 1 << 15
@@ -74,12 +86,14 @@ class Claims:
         return Claims(c, self.tokens[first], self.name[first], weight, self.wrong + tuple(wrong[:1])), first, inverse
 
     def part(self, left: Ints) -> "Claims":
-        """Some of the tokens."""
+        """Some of the tokens, and of each group those that are among them."""
         target = self.c.target[left]
         place = np.minimum(np.searchsorted(left, np.maximum(target, 0)), len(left) - 1)
         named = (target < 0) | (left[place] == target)
         wrong = () if named.all() else ("target names a token that follows another",)
-        groups = [np.searchsorted(left, group) for group in self.c.groups]
+        kept = np.zeros(len(self.tokens), bool)
+        kept[left] = True
+        groups = [np.searchsorted(left, members[kept[members]]) for members in map(np.asarray, self.c.groups)]
         c = _of(self.c, left, np.where(target >= 0, place, target), groups)
         weight = None if self.weight is None else self.weight[left]
         return Claims(c, self.tokens[left], self.name[left], weight, self.wrong + wrong)
@@ -125,10 +139,10 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
             return [f"decided_at claims that nothing is decided for {longest} layers and something after that"]
     claims = Claims(c, tokens, np.arange(len(tokens)))
     if tokens.shape[1] == 2 and len(tokens) >= LARGE:
-        some = tokens[
-            : 4 * SMALL
-        ]  # without copies among these, there are so many tokens that not all gaps are reported
-        if len(distinct(some)[0]) < len(some):
+        from hardmax.dynamics.check.origin import at_origin
+
+        some = tokens[: 4 * SMALL]  # without copies among these, there are so many that not all gaps are reported
+        if len(distinct(some)[0]) < len(some) or len(at_origin(tokens)):
             claims = claims.distinct()[0]
         if len(claims.tokens) >= LARGE and not claims.wrong:
             try:
@@ -185,28 +199,38 @@ def flag_band(c: "Certificate", dim: int, matrix: Any) -> Band:
     return wider(tie_band(c.tie_tolerance), rounding_bound(dim, matrix))
 
 
-def part_of(claims: Claims, alpha: float, matrix: Any, left: Ints, reach: float) -> tuple[Replay, Ints]:
+def part_of(
+    claims: Claims, alpha: float, matrix: Any, left: Ints, reach: float, origin: "Origin | None" = None
+) -> tuple[Replay, Ints]:
     """The replay of some of the tokens, and for each of these the place of its first copy in it."""
     if 2 * len(left) > len(claims.tokens):
         raise TooClose
     some, first, inverse = claims.part(left).distinct()
-    return _replay(some, alpha, matrix, names=left[first], reach=reach), inverse
+    if origin is not None:
+        origin = replace(origin, place=int(inverse[np.searchsorted(left, origin.place)]))
+    return _replay(some, alpha, matrix, names=left[first], reach=reach, origin=origin), inverse
 
 
 def _in_the_plane(claims: Claims, alpha: float, matrix: Any) -> list[str]:
     """The replay of the outermost tokens of a large cloud in the plane; all others are checked by cells."""
+    from hardmax.dynamics.check.origin import origin_of
     from hardmax.dynamics.check.plane import Inside, outermost
 
     c, tokens = claims.c, claims.tokens
+    origin = origin_of(claims, scaled(matrix)[0], sum(tie_band(c.tie_tolerance).at(0)))
     reach = max(2.0**-19, 4 * flag_band(c, 2, matrix).own)
     aside = np.ones(len(tokens), bool)
     aside[outermost(tokens)] = False
     aside &= c.role == FOLLOWER
-    aside[np.array(sorted({i for group in c.groups for i in group}), np.int64)] = False
+    for group in c.groups:
+        if len(group) < len(tokens):  # those of the origin's own group are known to stay
+            aside[np.asarray(group, np.int64)] = False
+    if origin is not None:
+        aside[origin.place] = False
     last, inside, blur, unclear = int(c.decided_at.max()), None, 0.0, np.empty(0, np.int64)
     for _ in range(ATTEMPTS):
         left = np.flatnonzero(~aside)
-        replay, place = part_of(claims, alpha, matrix, left, reach)
+        replay, place = part_of(claims, alpha, matrix, left, reach, origin)
         if replay.run():  # wrong, or one of the others is followed: all of them can tell
             raise TooClose
         new = np.unique(place[np.searchsorted(left, unclear)])
@@ -224,6 +248,7 @@ def _in_the_plane(claims: Claims, alpha: float, matrix: Any) -> list[str]:
             if len(unclear):
                 continue
         replay.margin = min(replay.margin, inside.margin)
+        replay.undecided += origin.undecided if origin is not None else 0
         replay.check_figures()
         return replay.wrong or _ends(c, tokens, aside)
     raise TooClose

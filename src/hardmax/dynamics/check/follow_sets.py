@@ -71,11 +71,11 @@ def closely(
     if members:
         several = pairs.row[pairs.starts]
         which[several] = of_row
-        mean[several] = np.array([_mean(x[m], replay.weight[m]) for m in members])[of_row]
+        mean[several] = np.array([weighted_mean(x[m], replay.weight[m]) for m in members])[of_row]
     return FollowSets(gap, single, mean, which, level, members)
 
 
-def _mean(x: Floats, weight: Floats) -> list[float]:
+def weighted_mean(x: Floats, weight: Floats) -> list[float]:
     """The weighted mean, rounded as the tie rule has it: products, their exact sum, and the quotient."""
     return [fsum((weight * column).tolist()) / float(weight.sum()) for column in x.T]
 

@@ -87,9 +87,9 @@ class Inside:
         self.narrow: list[float] = []
         for (x, hull, leads), (a, b) in zip(places, gaps, strict=True):
             if not self.scenes:
-                # Who has followed a vertex v is this long at least, because <A z, v> > 0.
-                q = self._query(hull.vertices)
-                moved = alpha / (1 + alpha) * float(np.sqrt((q * hull.vertices).sum(axis=1).min())) / largest
+                # Who has followed a vertex v is this long at least, because <A z, v> > 0; the origin is not followed.
+                v = hull.vertices[hull.vertices.any(axis=1)]
+                moved = alpha / (1 + alpha) * float(np.sqrt((self._query(v) * v).sum(axis=1).min())) / largest
             self.narrow.append(2 * max(a + (b / moved if b else 0.0), FINEST) * largest / shortest)
             near = np.flatnonzero(~hull.inside(x, depth=2 * self.narrow[-1]))
             winners = Winners(x, hull, near, self.narrow[-1]) if hull.radius > 2 * self.narrow[-1] else None

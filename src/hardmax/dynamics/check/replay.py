@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints
+from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints, TooClose
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
 from hardmax.dynamics.check.follow_sets import FollowSets, closely
@@ -23,14 +23,11 @@ from hardmax.dynamics.check.tied import tie_claims
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
+    from hardmax.dynamics.check.origin import Origin
 
 LOOK, MANY_PAIRS = 256, 1 << 31  # tokens that tell how many pairs there are, and from how many on it pays to hide some
 FEW, FEW_PAIRS, PAIRS = 32, 1 << 16, 1 << 19  # queries compared with all, pairs, and pairs after choosing keys
 SMALLEST = 1e-100  # norm whose square loses no digits
-
-
-class TooClose(Exception):
-    """A score of a token that was set aside might be seen after all."""
 
 
 class Replay:
@@ -44,6 +41,7 @@ class Replay:
         compiled: whether compiled code looks at the tokens first.
         weight: how many copies of each there are.
         called: what each is called when something is wrong.
+        origin: the token at the origin, if others are set aside: it needs them at layer 0, and is not looked at then.
     """
 
     def __init__(
@@ -59,8 +57,9 @@ class Replay:
         compiled: bool = False,
         weight: Floats | None = None,
         called: Ints | None = None,
+        origin: "Origin | None" = None,
     ) -> None:
-        self.c, self.alpha, self.reach, self.compiled = c, alpha, reach, compiled
+        self.c, self.alpha, self.reach, self.compiled, self.origin = c, alpha, reach, compiled, origin
         self.A, self.size = scaled(matrix)
         self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
         self.start = tokens
@@ -97,6 +96,8 @@ class Replay:
             else:
                 new = looking[self.decided[looking] == layer]
                 self.offset_at_decision[new] = x[new] - self.limit[new]
+            if layer == 0 and self.origin is not None:
+                looking = looking[looking != self.origin.place]
             mean = self._look(layer, x, looking) if len(looking) else x[:0]
             if self.wrong:
                 return self.wrong
@@ -112,6 +113,8 @@ class Replay:
             else:
                 x = self._decided_places(layer + 1)
                 x[moving] = ahead
+                if layer == 0 and self.origin is not None:
+                    x[self.origin.place] = self.alpha * self.origin.mean / (1 + self.alpha)
         if not self.in_plane:
             self.check_figures()
         return self.wrong
