@@ -37,6 +37,8 @@ EPS = 2.0**-52
 TIE_UNITS = 64  # units of rounding that a tie may be off; see above
 WIDEST = 1e300  # of a band: wider than any score of a scaled query
 NARROW = 62  # bits of integers that go into int64
+FEW_SUMMANDS, PARTS = 4096, 4  # up to so many numbers a plain exact sum is as fast; parts of numbers, at most
+HIGHEST = 1020  # exponent of two of a number that can be added to
 PAIRS = 1 << 16  # compared at once: a few arrays of them fit into the cache
 
 
@@ -203,4 +205,25 @@ def weighted_mean(points: Float[Array, "n d"], weights: Float[Array, " n"]) -> F
         array([0.2])
     """
     total = float(weights.sum())
-    return np.array([fsum((weights * points[:, k]).tolist()) / total for k in range(points.shape[1])])
+    return np.array([_exact_sum(weights * points[:, k]) / total for k in range(points.shape[1])])
+
+
+def _exact_sum(values: Floats) -> float:
+    """The sum, rounded once.
+
+    With n + 2 <= 2^b and |v| <= 2^e, v + 2^(b+e) - 2^(b+e) is v up to a multiple of 2^(b+e-53), exactly. Sums of n such
+    parts are less than 2^(b+e), so they are exact, too; and what is left of v goes the same way.
+    """
+    if len(values) < FEW_SUMMANDS:
+        return fsum(values.tolist())
+    rest, sums, bits = values, list[float](), (len(values) + 2).bit_length()
+    for _ in range(PARTS):
+        exponent = int(np.frexp(np.abs(rest).max())[1]) + bits
+        if exponent > HIGHEST:
+            break
+        part = (rest + 2.0**exponent) - 2.0**exponent
+        rest = rest - part
+        sums.append(float(part.sum()))
+        if not rest.any():
+            return fsum(sums)
+    return fsum(sums + rest.tolist())

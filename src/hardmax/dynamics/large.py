@@ -13,6 +13,7 @@ from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.dynamics.origin import Origin, origin_of
 from hardmax.dynamics.passive import Cells, History
 from hardmax.dynamics.plane import Plane
 
@@ -63,11 +64,15 @@ def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilib
     plane.seal()
     if plane.failed:
         return None
-    system, code = plane.system.index, np.empty(n, np.int32)
+    system, code, origin = plane.system.index, np.empty(n, np.int32), origin_of(tokens, problem)
+    if origin is not None:
+        system = np.union1d(system, origin.index)
     for attempt in range(MOST_ATTEMPTS):
         if 2 * len(system) > n:
             return None
-        found = system_and_cells(plane, tokens[system], system, tokens[:: 1 + n // COUNTED], problem, max_layers)
+        found = system_and_cells(
+            plane, tokens[system], system, tokens[:: 1 + n // COUNTED], problem, max_layers, origin
+        )
         if found is None:
             return None
         rest, history, cells = found
@@ -97,18 +102,24 @@ def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilib
     role = np.full(n, FOLLOWER, np.int8)
     role[system], decided_at[system], cluster[system] = rest.role, rest.decided_at, rest.cluster
     target[system] = rest.whole_target()
+    groups, undecided = rest.whole_groups(), rest.undecided
+    if origin is not None and origin.stays:
+        more = origin.undecided(tokens, problem, decided_at, target, rest.centers.take(cluster, axis=0), groups)
+        if more is None:
+            return None
+        groups, undecided = (*groups, tuple(range(n))), undecided + more
     return assemble(
-        tokens, problem, decided_at, role, target, rest.whole_groups(), (cluster, rest.centers, rest.kind),
-        margin, rest.undecided,
+        tokens, problem, decided_at, role, target, groups, (cluster, rest.centers, rest.kind), margin, undecided,
     )  # fmt: skip
 
 
 def system_and_cells(
-    plane: Plane, tokens: Floats, index: Ints, sample: Floats, problem: Problem, max_layers: int
-) -> tuple[Rest, History, Cells] | None:
+    plane: Plane, tokens: Floats, index: Ints, sample: Floats, problem: Problem, max_layers: int,
+    origin: Origin | None = None,
+) -> tuple[Rest, History, Cells] | None:  # fmt: skip
     """The limit of the system, its layers, and what they do to all tokens of a cell; None if that is not enough."""
     history = History(plane)
-    rest = limit_of_rest(tokens, index, problem, max_layers, history.note)
+    rest = limit_of_rest(tokens, index, problem, max_layers, history.note, origin)
     if rest is None:
         return None
     history.probe(sample[:: 1 + len(sample) // PROBE], max_layers)
@@ -185,27 +196,33 @@ def few_distinct(tokens: Floats) -> bool:
 
 
 def limit_of_rest(
-    tokens: Floats, index: Ints, problem: Problem, max_layers: int, unseen: Callable[[Run], bool]
-) -> Rest | None:
+    tokens: Floats, index: Ints, problem: Problem, max_layers: int, unseen: Callable[[Run], bool],
+    origin: Origin | None = None,
+) -> Rest | None:  # fmt: skip
     """Run the engine on the tokens that are not ordinary; None if it would have to look at the ordinary ones.
 
     Args:
         unseen: called after every look; whether nobody looks at an ordinary token.
+        origin: what is known of a token at 0, which follows everyone.
     """
-    if not tokens.any(axis=1).all():  # a token at 0 follows everyone
+    if origin is None and not tokens.any(axis=1).all():
         return None
     cloud = Cloud(tokens)
     run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
     run.small = False
+    if origin is not None:
+        origin.begin(run)
     while True:
         look = run.look()
         if not unseen(run):
             return None
-        if not len(run.active):
+        if not len(run.active) and (origin is None or not origin.waits(run)):
             break
         if run.layer >= max_layers or run.unchanged_for >= run.patience:
             return None
-        run.move(look)
+        run.move(look) if origin is None else origin.move(run, look)
+    if origin is not None:
+        origin.end(run)
     of = cloud.point_of
     tied = run.role == TIE
     target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])[of]

@@ -170,8 +170,11 @@ class History:
         corners = hull(points, self._layers[-1].corners if self._layers else None)
         polygon = Polygon(points[corners])
         corners = np.roll(corners, -polygon.first)
-        if layer == 0:  # Whoever has moved is this long at least: <A z, v> > 0 for z and the vertex v that it followed.
-            shortest = float(metric.norms(points[corners]).min()) / run.largest
+        if layer == 0:
+            # Whoever has moved is this long at least: <A z, v> > 0 for z and the vertex v that it followed, which is
+            # not the origin.
+            norms = metric.norms(points[corners])
+            shortest = float(norms[norms > 0].min()) / run.largest
             self._shortest = max(self.plane.alpha / (1.0 + self.plane.alpha) * shortest, TINY)
         leads = (run.role == LEADER) & (run.decided_at <= layer)
         narrow = self._narrow(layer)

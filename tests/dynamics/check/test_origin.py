@@ -10,27 +10,12 @@ from forged import changed, corruptions
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.check import floats
 from hardmax.dynamics.check.claims import TooClose
-
-ROWS = np.arange(-50.0, 51.0)
-
-
-def grid(x, y=None):
-    return np.stack(np.meshgrid(x, x if y is None else y, indexing="ij"), -1).reshape(-1, 2)
+from origin_clouds import CLOUDS, LARGE, MOVES, STAYS, A, mirrored
 
 
-STAYS = {
-    "grid": grid(ROWS),
-    "copies": np.concatenate((grid(ROWS), np.zeros((2, 2)), grid([-3.0, 3.0]))),
-    "not exact": grid(np.linspace(-1, 1, 101)) * [1.0, 0.3],
-}
-MOVES = {
-    "one-sided": grid(np.linspace(0, 1, 101)),
-    "even": grid(np.arange(-50.0, 50.0)),
-    "with ties": np.concatenate((grid(ROWS), [[80.0, 0.0]])),
-    "inside": np.concatenate((np.random.default_rng(0).uniform(-1, 1.2, (9000, 2)), np.zeros((3, 2)))),
-}
-CLOUDS = STAYS | MOVES
-A = np.array([[2.0, -1.0], [-1.0, 3.0]])
+@pytest.fixture(autouse=True)
+def _is_large(monkeypatch):
+    monkeypatch.setattr(floats, "LARGE", LARGE)
 
 
 @pytest.fixture
@@ -120,9 +105,7 @@ def test_forged_claims_are_refused_by_both_ways_or_by_none(name, monkeypatch):
 
 
 def test_an_origin_that_would_stay_for_a_layer_is_left_to_the_replay_of_all_tokens(monkeypatch):
-    """The cloud is its own mirror image, but not all of its tokens are decided at layer 0."""
-    half = np.random.default_rng(3).uniform(-1, 1, (4500, 2))
-    Z = np.concatenate((half, -half, np.zeros((1, 2))))
+    Z = mirrored()
     c = hx.limit(Z).certificate
     assert c.decided_at[-1] == c.decided_at.max() > 0
     tried, way = [], floats._in_the_plane

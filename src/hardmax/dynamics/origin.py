@@ -1,0 +1,118 @@
+"""A token at the origin of a large cloud in the plane, which follows all tokens, also those left out of the system.
+
+Nobody follows it, since any other token scores more with itself. At layer 0 it moves toward the mean of all tokens, or,
+if it stays forever, it is tied to all of them.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from hardmax.attention.ties import integers, tie_band, weighted_mean
+from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.dynamics.assembly import Problem
+from hardmax.dynamics.certificate import TIE
+from hardmax.dynamics.engine import Look, Run
+
+NEAR = 32  # widths of the tie rule: a mean that is further away cannot be part of a tie
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The copies of the token, the mean of the cloud, and whether it may be tied to all tokens from layer 0 on."""
+
+    index: Ints
+    mean: Floats
+    stays: bool
+
+    def begin(self, run: Run) -> None:
+        """Nobody can tell yet what the token does at layer 0: either it stays, or it waits for `move`."""
+        if self.stays:
+            run.settle(self._point(run), TIE, -1, np.zeros((1, 2)))
+        run.active = np.setdiff1d(run.active, self._point(run))
+
+    def waits(self, run: Run) -> bool:
+        return run.layer == 0 and not self.stays
+
+    def move(self, run: Run, look: Look) -> None:
+        """The step of a run in which the token may wait."""
+        point = self._point(run) if self.waits(run) else look.active[:0]
+        run.move(look)
+        run.points[point] = run.alpha * self.mean / (1.0 + run.alpha)
+        run.active = np.union1d(run.active, point)
+
+    def end(self, run: Run) -> None:
+        """It follows the last group, which is everyone."""
+        if self.stays:
+            run.target[self._point(run)] = -1 - len(run.groups)
+
+    def _point(self, run: Run) -> Ints:
+        return np.flatnonzero(~run.cloud.points.any(axis=1))
+
+    def undecided(
+        self,
+        tokens: Floats,
+        problem: Problem,
+        decided_at: Ints,
+        target: Ints,
+        limit: Floats,
+        groups: tuple[tuple[int, ...], ...],
+    ) -> int | None:
+        """Of the claim that the token stays, how many comparisons are undecided; None if it does not hold.
+
+        (1) and (2) of `hardmax.dynamics.tie_locks` within the tie band, and exactly if nothing is undecided; the others
+        hold for a query of 0.
+        """
+        others = np.ones(len(tokens))
+        others[self.index] = 0.0
+        others /= others.sum()
+        offset = tokens - limit
+        band = 4 * tie_band(problem.tie_tolerance).own
+        drift = np.abs(others @ offset).max()
+        off = np.abs(others @ limit).max() > band * _longest(problem, tokens)
+        if decided_at.any() or off or drift > band * np.sqrt((offset * offset).sum(axis=1).max()):
+            return None
+        return int(not _is_mean(tokens, target, groups, self.index))
+
+
+def origin_of(tokens: Floats, problem: Problem) -> Origin | None:
+    """The token at the origin, if there is one."""
+    index = np.flatnonzero(tokens[:, 0] == 0)
+    index = index[tokens[index, 1] == 0]
+    if not len(index):
+        return None
+    cloud = Cloud(tokens)
+    mean = weighted_mean(cloud.points, cloud.multiplicity.astype(np.float64))
+    near = NEAR * tie_band(problem.tie_tolerance).own * (_longest(problem, tokens) + np.abs(tokens).max())
+    return Origin(index, mean, bool(np.abs(mean).max() <= near))
+
+
+def _longest(problem: Problem, tokens: Floats) -> float:
+    return float(problem.matrix.norms(tokens).max())
+
+
+def _is_mean(tokens: Floats, target: Ints, groups: tuple[tuple[int, ...], ...], own: Ints) -> bool:
+    """Whether the sum of all tokens, and of the ends of all but `own`, is exactly 0."""
+    whole = integers(tokens, narrow=True)[0]
+    if any(sum(column.tolist()) for column in whole.T):
+        return False
+
+    def total(ends: Ints) -> list[Fraction]:
+        lowest = int(ends.min())
+        count = np.bincount(ends - lowest)
+        some = np.flatnonzero(count)
+        times, sums = count[some].tolist(), [Fraction(), Fraction()]
+        for n, end in zip(times, (some + lowest).tolist(), strict=True):
+            place = whole[end].tolist() if end >= 0 else mean(-1 - end)
+            sums = [x + n * y for x, y in zip(sums, place, strict=True)]
+        return sums
+
+    @cache
+    def mean(g: int) -> list[Fraction]:
+        ends = target[list(groups[g])]
+        ends = ends[ends != -1 - g]  # who is in its own group stands still, at the mean of the others
+        return [x / len(ends) for x in total(ends)]
+
+    return not any(total(np.delete(target, own)))
