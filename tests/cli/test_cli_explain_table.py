@@ -47,6 +47,15 @@ def test_a_table_of_words_is_written(cli, model, table, tmp_path, suffix):
     assert [float(row["effect"]) for row in found] == pytest.approx(effects, abs=1e-9)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_without_attention_no_column_names_a_leader(cli, table, tmp_path, suffix):
+    path = tmp_path / f"out{suffix}"
+    assert cli("explain", two_classes(layers=0).save(tmp_path / "words"), table, "-o", path)[0] == 0
+    data = path.read_bytes()
+    assert b"contribution" in data
+    assert b"leader" not in data
+
+
 def test_lines_and_json_name_one_text_each(cli, model, table, tmp_path):
     code, out, _ = cli("explain", model, table)
     assert (code, len(out.splitlines())) == (0, 4)

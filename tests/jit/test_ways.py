@@ -1,7 +1,14 @@
 """When compiled code is loaded: not for little work, and for more of it only where it is on disk already."""
 
+import os
+import subprocess
+import sys
+from hashlib import sha1
+from pathlib import Path
+
 import pytest
 
+from hardmax.jit import ways
 from hardmax.jit.ways import PATIENCE_TO_COMPILE, WORTH_COMPILING, Job
 
 FEW = 1000
@@ -13,16 +20,45 @@ def job(tmp_path, monkeypatch):
     return Job("module.kernel")
 
 
+def store(cache, room=Path(ways.__file__).parents[1] / "sentiment"):
+    """What Numba writes in `cache` for a function of a module in `room`."""
+    folder = cache / f"{room.name}_{sha1(str(room).encode()).hexdigest()}"
+    folder.mkdir()
+    (folder / "module.kernel-1.py311.nbi").touch()
+
+
 def test_little_work_loads_nothing_even_if_it_is_stored(job, tmp_path):
-    (tmp_path / "module.kernel-1.py311.nbi").touch()
+    store(tmp_path)
     assert job.plain_up_to(FEW, FEW)
 
 
 def test_more_work_loads_what_is_stored_and_compiles_nothing(job, tmp_path):
     assert job.plain_up_to(FEW, FEW + 1)
     assert job.plain_up_to(FEW, WORTH_COMPILING * FEW)
-    (tmp_path / "module.kernel-1.py311.nbi").touch()
+    store(tmp_path)
     assert not job.plain_up_to(FEW, FEW + 1)
+
+
+def test_what_another_installation_stored_in_the_same_folder_does_not_count(job, tmp_path):
+    store(tmp_path, tmp_path / "elsewhere" / "hardmax" / "sentiment")
+    assert not job.stored
+    assert job.plain_up_to(FEW, FEW + 1)
+
+
+def test_code_that_numba_stored_is_recognized(tmp_path):
+    """In a new process: Numba reads the name of the folder when it is imported."""
+    code = """
+import numpy as np
+from hardmax.jit.ways import Job
+from hardmax.sentiment.search import follow_many
+job = Job("search.follow_many")
+before = job.stored
+follow_many(np.ones((1, 1)), np.zeros(1, np.int64), np.empty(1, np.int64), np.empty(1, np.bool_), np.empty(1))
+print(before, job.stored)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]
 
 
 def test_much_work_is_compiled_at_once_and_more_work_after_a_while(job):

@@ -186,10 +186,26 @@ def test_many_classes_share_dimensions_and_can_still_be_told_apart(monkeypatch):
     from hardmax.sentiment import recipe
 
     monkeypatch.setattr(recipe, "MOST_NUMBERS", 900)
+    monkeypatch.setattr(recipe, "LEAST_TERMS", 10)
     texts = [f"word{k} common{i % 3}" for i in range(6) for k in range(40)]
     clf = HardmaxClassifier(layers=0, ngram_range=(1, 1)).fit(texts, [k for _ in range(6) for k in range(40)])
     assert clf.model_.dim < 40
     assert clf.score(texts, [k for _ in range(6) for k in range(40)]) > 0.95
+
+
+def test_with_many_classes_and_scores_one_part_is_held_out_and_fewer_settings_are_tried(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = np.tile(np.arange(30), 40)
+    texts = [f"word{k} " + " ".join(f"w{i}" for i in rng.integers(0, 50, 12)) for k in labels]
+    vocabulary = Vocabulary.count(texts, (1, 1))
+    given = Examples(vocabulary.bags(texts), labels, np.ones(1200)), vocabulary, tuple(range(30)), Recipe(layers=0)
+    usual = prepare(*given)
+    monkeypatch.setattr(choices, "WIDE", 100)
+    monkeypatch.setattr(choices, "HELD", 3000)
+    trainer = prepare(*given)
+    assert "on 80 held-out texts" in trainer.choices["penalty"]  # every third of a fifth
+    for one in (usual, trainer):
+        assert one.accuracy(given[0]) > 0.95
 
 
 def test_a_stream_holds_nothing_out():

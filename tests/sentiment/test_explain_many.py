@@ -24,8 +24,8 @@ def test_every_row_is_that_of_the_explanation(model, way):
         ex = explain(model, text)
         assert (row["label"], row["coverage"]) == (ex.label, ex.coverage)
         assert row["probability"] == pytest.approx(ex.probability, abs=1e-12)
-        expected = [(w.word, w.leader) for w in ex.largest(3)]
-        assert [(w["word"], w["leader"]) for w in row["words"]] == expected
+        expected = [(w.word, w.leader if model.layers else None) for w in ex.largest(3)]
+        assert [(w["word"], w.get("leader")) for w in row["words"]] == expected
         for mine, theirs in zip(row["words"], ex.largest(3), strict=True):
             assert mine["effect"] == pytest.approx(theirs.effect, abs=1e-9)
             assert mine["contribution"] == pytest.approx(theirs.contribution, abs=1e-9)
@@ -52,6 +52,14 @@ def test_the_table_is_what_was_asked_for(as_):
     assert tuple(columns) == COLUMNS
     words = table["word"].to_pylist() if as_ == "arrow" else list(table["word"])
     assert words == expected["word"]
+
+
+def test_without_attention_the_table_names_no_leaders():
+    clf = HardmaxClassifier.from_model(two_classes(layers=0))
+    table = clf.explain_many(TEXTS, as_="dict")
+    assert tuple(table) == COLUMNS[:-1]
+    assert table["word"]
+    assert len({len(column) for column in table.values()}) == 1
 
 
 def test_another_kind_of_table_is_refused():

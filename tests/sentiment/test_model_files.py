@@ -33,6 +33,14 @@ def folder(clf, tmp_path):
     return clf.save_pretrained(tmp_path / "model")
 
 
+@pytest.mark.parametrize("name", [None, 3, ["imdb"]])
+def test_what_is_no_name_is_one_clear_error(name):
+    with pytest.raises(BadInput, match="a model is loaded by its name or from its folder") as error:
+        load(name)
+    assert repr(name) in str(error.value)
+    assert "shipped models: imdb" in str(error.value)
+
+
 def test_a_model_comes_back_to_the_bit(clf, folder):
     for again in (HardmaxClassifier.from_pretrained(folder), load(folder)):
         assert (again.decision_function(TEXTS) == clf.decision_function(TEXTS)).all()

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize as by_scipy
 
 from hardmax.sentiment.calibration import BEGINNINGS, beginnings, brier, calibrate, undamped
-from hardmax.sentiment.lbfgs import Bounds, minimize
+from hardmax.sentiment.lbfgs import PART, Bounds, dot, minimize
 from hardmax.sentiment.model import damped
 from hardmax.sentiment.word_scores import Examples, problem, solve
 from hardmax.text.vocabulary import Bags
@@ -123,6 +123,20 @@ def test_beginnings_are_the_first_terms_of_longer_texts():
     assert every.labels.tolist() == [1, 0, 1, 0, 1, 1, 1]
     assert every.weight.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 1.0, 1.0]
     assert max(BEGINNINGS) > 50
+
+
+def test_one_beginning_of_each_text_counts_for_all():
+    long = Examples(Bags.of(np.zeros(200_100, np.int32), [100] * 2000 + [5] * 20), np.zeros(2020, int), np.ones(2020))
+    some = beginnings(long, 0.5, one=True)
+    assert len(some.bags) == 4020
+    assert sorted(set(some.sizes[2020:].tolist())) == sorted(BEGINNINGS)
+    assert some.weight[2020:].sum() == pytest.approx(beginnings(long, 0.5).weight[2020:].sum())
+
+
+@pytest.mark.parametrize("size", [3, PART, PART + 1, 1_000_003])
+def test_products_that_are_added_up_in_parts_have_the_bits_of_one_sum(size):
+    a, b = np.random.default_rng(size).standard_normal((2, size))
+    assert dot(a, b, np.empty(size)) == dot(a, b) == float((a * b).sum())
 
 
 def test_calibration_finds_the_scale_and_the_neutral_words_it_was_made_with():

@@ -13,7 +13,7 @@ from hardmax.io.files import write_file
 from hardmax.io.progress import Tell, telling
 from hardmax.scale.label_files import Record, Table, json_line
 from hardmax.scale.sources import Source
-from hardmax.sentiment.explain_many import rows
+from hardmax.sentiment.explain_many import columns_of, rows
 from hardmax.sentiment.highlight import visible
 from hardmax.text.tables import BadRow, Row
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 BATCH = 512
 MOST_PAGES = 200  # texts on one HTML page
 FORMATS = (".csv", ".jsonl", ".parquet", ".html")
-COLUMNS = ("id", "label", "probability", "rank", "word", "effect", "contribution", "leader")
 
 
 def explain_table(
@@ -55,7 +54,7 @@ def explain_table(
         elif output.suffix.lower() == ".html":
             write_file(output, lambda to: _page(to, model, good, silent), force=force)
         else:
-            table = Table(COLUMNS, _kinds, _rows)
+            table = Table(("id", *columns_of(model)[1:]), _kinds, _rows)
             write_file(output, lambda to: table.write(to, explained(tell)), force=force)
     if output is not None:
         note(f"wrote {output}" + (f": {done:,} texts" if done else ""), silent)

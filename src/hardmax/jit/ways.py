@@ -9,6 +9,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from hashlib import sha1
 from pathlib import Path
 from time import thread_time
 
@@ -74,9 +76,9 @@ class Job:
     @property
     def stored(self) -> bool:
         """Whether the compiled code is on disk, as far as can be told without Numba."""
-        given = os.environ.get("NUMBA_CACHE_DIR")
-        folder = Path(given) if given else Path(__file__).parents[1]
-        return next(folder.rglob(f"{self.kernel}-*.nbi"), None) is not None
+        given, package = os.environ.get("NUMBA_CACHE_DIR"), Path(__file__).parents[1]
+        found = (Path(given) if given else package).rglob(f"{self.kernel}-*.nbi")
+        return any(not given or path.parent.name in _folders(package) for path in found)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -88,6 +90,13 @@ class Job:
             spent = thread_time() - start
             self.spent += spent
             Job.of_all += spent
+
+
+@cache
+def _folders(package: Path) -> set[str]:
+    """What Numba calls the folders in NUMBA_CACHE_DIR of the rooms of a package: other installations have their own."""
+    rooms = (os.path.abspath(room) for room in package.iterdir() if room.is_dir())
+    return {f"{os.path.basename(room)}_{sha1(room.encode(), usedforsecurity=False).hexdigest()}" for room in rooms}
 
 
 @contextmanager

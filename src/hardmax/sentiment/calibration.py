@@ -53,17 +53,22 @@ class Calibration:
         return bias + (self.scale * sums + sizes[:, None] * self.every) / words
 
 
-def beginnings(examples: Examples, weight: float = 1.0) -> Examples:
-    """The texts, and the first terms of those that are longer; these weigh `weight` times as much."""
+def beginnings(examples: Examples, weight: float = 1.0, one: bool = False) -> Examples:
+    """The texts, and the first terms of those that are longer; these weigh `weight` times as much.
+
+    With `one`, each text has at most one beginning, of a random length, which counts for all of them.
+    """
     sizes, offsets, parts = examples.sizes, examples.bags.offsets, [examples]
+    times = weight * (len(BEGINNINGS) if one else 1)
+    lengths = np.random.default_rng(0).choice(BEGINNINGS, len(sizes)) if one else 0
     for length in BEGINNINGS:
-        which = np.flatnonzero(sizes > length)
+        which = np.flatnonzero((sizes > length) & (lengths == length if one else True))
         ids, step = empty(len(which) * length, np.int32), AT_ONCE // length
         for a in range(0, len(which), step):
             places = offsets[which[a : a + step]][:, None] + np.arange(length)
             ids[a * length : (a + step) * length] = examples.bags.ids[places.ravel()]
         bags = Bags.of(ids, np.full(len(which), length))
-        parts.append(Examples(bags, kept(examples.labels[which]), kept(weight * examples.weight[which])))
+        parts.append(Examples(bags, kept(examples.labels[which]), kept(times * examples.weight[which])))
     return together(parts)
 
 

@@ -13,6 +13,9 @@ held out in turn, and the only text of a class never is. The model is then train
   tenths: a model that learns from four fifths of few texts is clearly worse than the final one, whose probabilities
   would be too low. Each beginning weighs a third of the text there: with the same weight, the five beginnings of a long
   text decide alone, and the log-loss of whole texts is higher, while that of beginnings is no lower.
+
+With more than 20 classes and very many scores, one part is held out, the smoothing is not chosen, and each text has one
+beginning, which weighs as much as all.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,6 +28,7 @@ from numpy.typing import NDArray
 from hardmax.io.scratch import joined
 from hardmax.sentiment.batches import run_bags
 from hardmax.sentiment.calibration import Calibration, beginnings, calibrate, together
+from hardmax.sentiment.lbfgs import MEMORY
 from hardmax.sentiment.model import Label, damped
 from hardmax.sentiment.placing import directions, start
 from hardmax.sentiment.recipe import LAYERS, Recipe
@@ -59,6 +63,8 @@ WIDE = 2_000_000  # scores of words; where there are more, as with many classes,
 LEAST = 20  # texts that can be held out; with fewer none is
 LONG = 100  # terms; in shorter texts attention is not tried by default
 POWER = 0.7  # of the log-odds without attention; leaders have to stand out, so attention takes the log-odds themselves
+MANY = 20  # classes; where there are more and many scores, less is tried, on fewer held-out texts
+HELD, MANY_MEMORY = 2_000_000, 3  # scores of held-out texts then, and steps that are remembered
 WORTH = 1e-3  # log-loss for which it is worth trying the next penalty
 PASSES, WIDE_PASSES = 100, 30
 Fold = tuple[Examples, Examples]  # to learn from, and to measure on
@@ -81,6 +87,8 @@ def prepare(
     attention = scores == 1 and terms >= LONG and not stream if layers == "auto" else layers != 0
     task = Task(vocabulary, classes, recipe, towards, NEUTRAL * terms, attention, stream, progress)
     folds = [] if stream else split(examples, 1 if task.wide else CALIBRATED)
+    if task.many:
+        folds = [(learn, _sparser(held, 1 + len(held.bags) * scores // HELD)) for learn, held in folds]
     if sum(len(held.bags) for _, held in folds) < LEAST:
         whole, penalty = task.problem(examples), recipe.penalty or USUAL
         return task.trainer(whole, task.solve(whole, penalty), penalty)
@@ -105,18 +113,24 @@ class Task:
         smoothing = smoothing or self.recipe.smoothing or SMOOTHING
         power = 1.0 if self.attention else POWER
         given = problem(examples, len(self.vocabulary), self.directions, self.neutral, smoothing, power)
-        return replace(given, examples=beginnings(examples, BEGINNING))
+        return replace(given, examples=beginnings(examples, BEGINNING, self.many))
 
     def solve(
         self, given: Problem, penalty: float, begin: Solution | None = None, what: str = "learning the words"
     ) -> Solution:
         """The optimum of the first phase."""
-        return solve(given, penalty, begin, self.most, self._telling(what))
+        memory = MANY_MEMORY if self.many else MEMORY
+        return solve(given, penalty, begin, self.most, self._telling(what), memory)
 
     @property
     def most(self) -> int:
         """Steps to an optimum, at most."""
         return self.recipe.warm_epochs or (WIDE_PASSES if self.wide else PASSES)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are so many classes, too, that one beginning of each text has to do."""
+        return self.wide and len(self.directions) > MANY
 
     @property
     def wide(self) -> bool:
@@ -159,7 +173,7 @@ def _choose(task: Task, examples: Examples, folds: list[Fold]) -> Trainer:
     held = np.cumsum([len(held.bags) for _, held in folds])
     few = 1 + int(np.searchsorted(held, min(ENOUGH, held[-1])))
     best = _best_penalty(task, folds[:few])
-    for smoothing in SMOOTHINGS if task.recipe.smoothing is None else ():
+    for smoothing in SMOOTHINGS if task.recipe.smoothing is None and not task.many else ():
         found = _try(task, folds[:few], best.penalty, smoothing, best)
         if not found.plain.better(best.plain):
             break
@@ -186,7 +200,7 @@ def _choose(task: Task, examples: Examples, folds: list[Fold]) -> Trainer:
         trainers = [task.trainer(p, s, penalty, layers) for p, s in zip(best.problems, best.found, strict=True)]
         for trainer, (learn, _) in zip(trainers, folds, strict=True):
             trainer.train(learn, Watch(progress=task.trying))
-        measured = measure(trainers, folds, bias)
+        measured = measure(trainers, folds, bias, task.many)
         figures = f"accuracy on {plain.texts:,} held-out texts: {measured.accuracy:.4f} with {layers} layers, "
         reasons["layers"] = f"{layers}; {figures}{plain.accuracy:.4f} without attention"
         if task.recipe.layers == "auto" and measured.accuracy < plain.accuracy:
@@ -244,7 +258,7 @@ def _try(task: Task, folds: list[Fold], penalty: float, smoothing: float, before
     what = "choosing the penalty on held-out texts"
     found = [task.solve(p, penalty, s, what) for p, s in zip(problems, begin, strict=True)]
     trainers = [task.trainer(p, s, penalty, 0) for p, s in zip(problems, found, strict=True)]
-    return Tried(penalty, smoothing, problems, found, measure(trainers, folds, problems[0].prior))
+    return Tried(penalty, smoothing, problems, found, measure(trainers, folds, problems[0].prior, task.many))
 
 
 def _also(task: Task, folds: list[Fold], best: Tried) -> Tried:
@@ -254,7 +268,7 @@ def _also(task: Task, folds: list[Fold], best: Tried) -> Tried:
     rest = _try(task, folds[len(best.problems) :], best.penalty, best.smoothing, None)
     problems, found = best.problems + rest.problems, best.found + rest.found
     trainers = [task.trainer(p, s, best.penalty, 0) for p, s in zip(problems, found, strict=True)]
-    return replace(best, problems=problems, found=found, plain=measure(trainers, folds, problems[0].prior))
+    return replace(best, problems=problems, found=found, plain=measure(trainers, folds, problems[0].prior, task.many))
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,12 +290,12 @@ class Measured:
         return bool(gain.mean() > max(WORTH, gain.std() / np.sqrt(len(gain))))
 
 
-def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measured:
+def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats, many: bool = False) -> Measured:
     """Calibrate models on held-out texts and their beginnings; the accuracy is that of whole texts."""
     parts, sums, whole = [], [], []
     damps = folds[0][1].labels.ndim == 1 and len(bias) > 1
     for trainer, (learn, held) in zip(trainers, folds, strict=True):
-        part, texts = beginnings(_known(held, learn), OF_BEGINNINGS if damps else 1.0), len(held.bags)
+        part, texts = beginnings(_known(held, learn), OF_BEGINNINGS if damps else 1.0, many), len(held.bags)
         logits = run_bags(part.bags, trainer.model_parameters)[0]
         for some in slices(len(logits), logits.shape[1]):
             logits[some] = (logits[some] - trainer.bias) * (part.sizes[some] + trainer.neutral)[:, None]
@@ -312,6 +326,11 @@ def split(examples: Examples, enough: int = CALIBRATED, folds: int = FOLDS) -> l
     wanted = min(folds, -(-enough * folds // len(labels)))
     parts = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(wanted)]
     return [(examples.take(learn), examples.take(held)) for learn, held in parts]
+
+
+def _sparser(held: Examples, step: int) -> Examples:
+    """Every step-th text."""
+    return held.take(np.arange(0, len(held.bags), step))
 
 
 def _known(held: Examples, learn: Examples) -> Examples:

@@ -11,6 +11,7 @@ from hardmax.errors import BadInput, counted
 from hardmax.text.encoding import decoded
 from hardmax.text.stored import StoredTexts
 
+MOST_CLASSES = 5_000  # training time grows with texts times classes: beyond, it takes hours
 MOST_SCORES = 100_000_000  # numbers in one array (terms, classes)
 ARRAYS = 8  # of this size, about, are held in training
 
@@ -235,11 +236,16 @@ def check_size(terms: int, classes: int) -> None:
     """Refuse a model whose counts alone would not fit into memory, or with more classes than words can tell apart.
 
     Example:
-        >>> check_size(1_000_000, 1_000_000)
+        >>> check_size(1_000_000, 1_000)
         Traceback (most recent call last):
-        hardmax.errors.BadInput: 1,000,000 terms and 1,000,000 classes are too many: training needs about 64,000 GB
+        hardmax.errors.BadInput: 1,000,000 terms and 1,000 classes are too many: training needs about 64 GB
           fix:   check that y is the label column and not an id, or use a larger min_df
     """
+    if classes > MOST_CLASSES:
+        raise BadInput(
+            f"{classes:,} classes are too many: there may be up to {MOST_CLASSES:,}",
+            fix="check that y is the label column and not an id",
+        )
     needed = max(terms, classes) * classes
     if needed > MOST_SCORES:
         size = needed * ARRAYS * 8e-9

@@ -31,8 +31,8 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
     """The words that count for and against the label of each text, one row per word.
 
     The columns are `text` (the number of the text), `label`, `probability`, `rank`, and `word`, `effect`,
-    `contribution` and `leader` as in `Explanation.words`. Words without an opinion have no row. The order is that of an
-    explanation: the words for the label, then those against it, the strongest first.
+    `contribution` and, for a model with attention, `leader` as in `Explanation.words`. Words without an opinion have no
+    row. The order is that of an explanation: the words for the label, then those against it, the strongest first.
 
     Args:
         most: the largest number of words for each text, those with the largest effects.
@@ -50,13 +50,13 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
     """
     if as_ not in (None, *FORMS):
         raise BadInput(f"as_ is {as_!r}", fix="use " + ", ".join(FORMS))
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    columns: dict[str, list[Any]] = {name: [] for name in columns_of(model)}
     for start, part in portions(texts):
         for t, found in enumerate(rows(model, part, most), start):
             for rank, word in enumerate(found["words"], 1):
                 values = t, found["label"], found["probability"], rank, *word.values()
-                for name, value in zip(COLUMNS, values, strict=True):
-                    columns[name].append(value)
+                for column, value in zip(columns.values(), values, strict=True):
+                    column.append(value)
     if as_ == "dict":
         return columns
     if as_ is None:
@@ -68,8 +68,22 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
     return need(as_, as_, "a table of explanations").DataFrame(columns)
 
 
+def columns_of(model: "SentimentModel") -> tuple[str, ...]:
+    """The columns of a table of explanations: without attention no word leads another.
+
+    Example:
+        >>> from hardmax.sentiment.files import load_model
+        >>> columns_of(load_model("imdb-words"))[-2:]
+        ('contribution', 'leader')
+    """
+    return COLUMNS if model.layers else COLUMNS[:-1]
+
+
 def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Iterator[dict[str, Any]]:
-    """For each text {label, probability, coverage, words}; a word is {word, effect, contribution, leader}."""
+    """For each text {label, probability, coverage, words}; a word is {word, effect, contribution, leader}.
+
+    Without attention a word has no leader.
+    """
     model.refuse_several_labels("a table of explanations")
     study, names = study_texts(model, texts)
     chosen, known = winners(study.logits), known_words(study.words.spans)
@@ -102,8 +116,6 @@ def reasons(model: "SentimentModel", texts: Sequence[str]) -> Iterator[dict[str,
         chosen = winners(study.logits)
         row = np.zeros_like(chosen) if len(model.bias) == 1 else chosen
         for t, found in enumerate((_leaders if model.layers else _words)(study, names, chosen)):
-            for word in found:
-                word.pop("leader", None)
             numbers = {"logit": float(study.logits[t, row[t]]), "bias": float(model.bias[row[t]])}
             yield numbers | {"leaders" if model.layers else "words": found}
 
@@ -135,8 +147,11 @@ def _words(study: Study, names: Names, chosen: NDArray[np.int64], most: int = MO
         best = np.argsort(-np.abs(mine), kind="stable")[:most]
         best = best[mine[best] != 0]
         best = a + best[np.lexsort((-np.abs(mine[best]), mine[best] < 0))]
-        columns = names.some(best), effect[best].tolist(), parts[best].tolist(), inside.leaders(best.tolist())
-        yield [dict(zip(COLUMNS[4:], word, strict=True)) for word in zip(*columns, strict=True)]
+        columns = [names.some(best), effect[best].tolist(), parts[best].tolist()]
+        if study.parameters.layers:
+            columns.append(inside.leaders(best.tolist()))
+        named = COLUMNS[4 : 4 + len(columns)]
+        yield [dict(zip(named, word, strict=True)) for word in zip(*columns, strict=True)]
 
 
 def portions(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:

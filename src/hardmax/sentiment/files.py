@@ -9,6 +9,7 @@ import json
 import mmap
 from functools import lru_cache
 from hashlib import sha256
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,12 @@ def model_folder(where: str | Path) -> Path:
     Raises:
         BadInput: there is no such model.
     """
+    if not isinstance(where, str | PathLike):
+        raise BadInput(
+            "a model is loaded by its name or from its folder",
+            found=f"{type(where).__name__} {where!r:.60}",
+            fix=f"shipped models: {', '.join(shipped())}",
+        )
     folder = Path(where)
     recover_folder(folder)
     if not folder.exists() and str(where) in shipped():

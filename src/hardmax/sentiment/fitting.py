@@ -22,7 +22,7 @@ from hardmax.sentiment.columns import (
 )
 from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.model import SentimentModel
-from hardmax.sentiment.recipe import MOST_NUMBERS, Recipe, Tuning
+from hardmax.sentiment.recipe import LEAST_TERMS, MOST_NUMBERS, Recipe, Tuning
 from hardmax.text.stored import some_of
 from hardmax.text.tokenizer import Given, Tokenizer
 from hardmax.text.vocabulary import Vocabulary
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # compiled code: loaded by fit
     from hardmax.sentiment.training_loop import Examples, Learner, Progress
 
 SAMPLE = 500  # texts whose length decides about min_df
-MOST_TERMS, LEAST_TERMS = 1_000_000, 2_000  # the largest vocabulary with few and with very many classes
+MOST_TERMS = 1_000_000  # the largest vocabulary with few classes
 LONG = 100  # words; in longer texts most terms that occur once say nothing
 
 
@@ -106,6 +106,7 @@ class Fitting(Classifier):
             held_out = some_of(texts, aside), labels[aside]
             texts, labels, weight = some_of(texts, learn), labels[learn], weight[learn]
         with self._threads():
+            check_size(0, len(every))  # before anything is counted
             vocabulary = self.model_.vocabulary if going_on else self._vocabulary(texts, len(every))
             check_size(len(vocabulary), len(every))
             examples = Examples(vocabulary.bags(texts), labels, weight)
@@ -221,6 +222,7 @@ class Fitting(Classifier):
         self.classes_ = known
         trainer: Trainer | None = getattr(self, "_trainer", None)
         with self._threads():
+            check_size(0, len(known))
             vocabulary = self._vocabulary(texts, len(known)) if model is None else model.vocabulary
             check_size(len(vocabulary), len(known))
             examples = Examples(vocabulary.bags(texts), labels, weight)

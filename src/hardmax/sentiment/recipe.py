@@ -10,6 +10,7 @@ from hardmax.text.vocabulary import Bags
 
 LEAST_STEPS = 200
 MOST_NUMBERS = 4_000_000  # in all word vectors; with more classes than fit, classes share dimensions
+LEAST_TERMS = 2_000  # the largest vocabulary with very many classes, which share none then
 LAYERS = 8  # with attention, if nothing else is asked for
 MOST_LEADERS = 12.0
 TERMS_PER_LEADER = 8.0  # in short texts
@@ -126,7 +127,7 @@ class Recipe(Tuning):
         """
         dim = self.dim
         if dim == "auto":
-            dim = 2 if scores == 1 else min(scores, 1 + max(2, MOST_NUMBERS // max(size, 1)))
+            dim = 2 if scores == 1 else min(scores, 1 + max(2, max(MOST_NUMBERS, LEAST_TERMS * scores) // max(size, 1)))
         terms = bags.ids.size / max(len(bags), 1)
         usual = float(min(MOST_LEADERS, max(1.0, terms / TERMS_PER_LEADER)))
         return replace(self, dim=dim, leaders=usual if self.leaders is None else self.leaders)

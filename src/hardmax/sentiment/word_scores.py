@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hardmax.io.scratch import empty, kept
 from hardmax.jit import njit, over_parts
-from hardmax.sentiment.lbfgs import dot, minimize
+from hardmax.sentiment.lbfgs import MEMORY, dot, minimize
 from hardmax.text.vocabulary import AT_ONCE, Bags, spans
 
 Floats = NDArray[np.float64]
@@ -238,22 +238,23 @@ def solve(
     start: Solution | None = None,
     most: int = 100,
     tell: Callable[[int, float], object] | None = None,
+    memory: int = MEMORY,
 ) -> Solution:
-    """Minimize, from the optimum for other settings if there is one; at most `most` steps."""
+    """Minimize, from the optimum for other settings if there is one; at most `most` steps, with `memory`."""
     g, split = given.strength, given.strength.size
     room = np.empty_like(g)  # for products
 
     def value(theta: Floats) -> tuple[float, Floats]:
         u = theta[:split].reshape(g.shape)
         loss, by_x, by_every = given.loss(np.multiply(g, u, out=room), theta[split:])
-        square = dot(u, u, room)
+        square = dot(theta[:split], theta[:split], room.ravel())
         by_x *= g
         by_x += np.multiply(penalty, u, out=room)
         return loss + 0.5 * penalty * square, np.concatenate([by_x.ravel(), by_every])
 
     begin = np.zeros(split) if start is None else ((start.x - start.every) / g).ravel()
     start_every = np.zeros(g.shape[1]) if start is None else start.every
-    theta, losses = minimize(value, np.concatenate([begin, start_every]), most, tell)
+    theta, losses = minimize(value, np.concatenate([begin, start_every]), most, tell, memory=memory)
     return Solution(theta[split:], g * theta[:split].reshape(g.shape) + theta[split:], losses)
 
 
