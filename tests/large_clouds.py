@@ -1,5 +1,7 @@
 """Clouds of all kinds, large enough for the ways of large clouds."""
 
+from functools import cache
+
 import numpy as np
 
 N = 9000
@@ -7,6 +9,12 @@ SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 
 
 def clouds():
+    """Name -> cloud in the plane; copies, which a test may change."""
+    return {name: Z.copy() for name, Z in _clouds().items()}
+
+
+@cache
+def _clouds():
     rng = np.random.default_rng(7)
     gaussian, cube = rng.normal(size=(N, 2)), rng.uniform(-1, 1, (N, 2))
     angle = rng.uniform(0, 2 * np.pi, N)
@@ -35,6 +43,12 @@ def clouds():
 
 
 def clouds_in_space(dim):
+    """Name -> cloud of any dimension; copies, which a test may change."""
+    return {name: Z.copy() for name, Z in _clouds_in_space(dim).items()}
+
+
+@cache
+def _clouds_in_space(dim):
     rng = np.random.default_rng(dim)
     normal, cube = rng.normal(size=(N, dim)), rng.uniform(-1, 1, (N, dim))
     corners = np.stack(np.meshgrid(*[[-1.0, 1.0]] * dim), -1).reshape(-1, dim)

@@ -47,14 +47,14 @@ def test_inputs_differ_and_are_the_same_for_a_seed():
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_any_bytes_are_tokens_or_refused(data):
     with suppress(BadInput):
         assert len(read_tokens("-", BytesIO(data))) > 0
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_any_link_shows_a_cloud(text):
     assert tokens_of("#" + text).ndim == 2
 
@@ -64,7 +64,7 @@ KEYS = st.sampled_from(["low", "high", "scale", "n"])
 
 
 @given(st.recursive(PLAIN, lambda x: st.lists(x, max_size=3) | st.dictionaries(KEYS, x, max_size=3), max_leaves=6))
-@settings(max_examples=80)
+@settings(max_examples=80, deadline=None)
 def test_any_range_of_a_study_is_read_or_refused(value):
     for section in ("random", "grid", "fixed"):
         with suppress(BadInput):

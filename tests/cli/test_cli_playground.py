@@ -7,15 +7,12 @@ import pytest
 
 from hardmax.cli import playground
 from hardmax.web.guard import Access
+from in_process import hardmax
 
 WITHOUT_WEB = (
     "import sys; sys.modules.update(dict.fromkeys(('fastapi', 'starlette', 'uvicorn', 'prometheus_client'))); "
     "from hardmax.cli.main import run"
 )
-
-
-def _run(*words):
-    return subprocess.run([sys.executable, "-m", "hardmax", *words], capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +30,9 @@ def _run(*words):
         (["--public-url", "course.example"], 3, "public address"),
     ],
 )
-def test_what_cannot_be_served_is_refused_before_anything_starts(words, code, said):
-    done = _run("playground", "--no-browser", *words)
+def test_what_cannot_be_served_is_refused_before_anything_starts(words, code, said, monkeypatch):
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: pytest.fail("it serves"))
+    done = hardmax("playground", "--no-browser", *words)
     assert done.returncode == code
     assert said in done.stderr
     assert done.stdout == ""

@@ -17,6 +17,7 @@ from hardmax.io.progress import Pace
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.model import probabilities
+from in_process import hardmax
 from tiny_models import HOSTILE, two_classes
 
 TEXTS, LABELS = reviews(300, seed=5)
@@ -332,9 +333,7 @@ def test_evaluate_writes_a_report_and_compares_texts(cli, model, table, tmp_path
 def trained(table, tmp_path_factory):
     where = tmp_path_factory.mktemp("trained") / "model"
     words = ["train", table, "-o", where, "--epochs", 2, "--batch-size", 32, "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "hardmax", *map(str, words)], capture_output=True, text=True, check=False
-    )
+    done = hardmax(*words)
     assert (done.returncode, done.stderr) == (0, "")
     return where, json.loads(done.stdout)
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from hardmax import errors
 from hardmax.attention.rules import RULES
 from hardmax.cli import inputs
-from hardmax.cli.main import app
+from hardmax.cli.main import app, program
 from hardmax.cli.topics import EXIT_CODES, TOPICS
 from hardmax.cloud.presets import GENERATED, PRESETS
 
@@ -32,12 +31,12 @@ def _rows(heading):
 
 def test_every_command_is_on_the_page():
     listed = {name.strip("`") for name in _rows("# Command line")}
-    assert listed == set(typer.main.get_command(app).commands)
+    assert listed == set(program().commands)
 
 
 @pytest.mark.parametrize("name", ["list", "show", "fetch"])
 def test_the_commands_for_data_sets_are_on_the_page(name):
-    assert name in typer.main.get_command(app).commands["data"].commands
+    assert name in program().commands["data"].commands
     assert f"`{name}`" in PAGE
 
 
@@ -49,7 +48,7 @@ def _leaves(command, name=()):
         yield " ".join(name), command
 
 
-LEAVES = dict(_leaves(typer.main.get_command(app)))
+LEAVES = dict(_leaves(program()))
 
 
 @pytest.mark.parametrize("name", LEAVES)
@@ -66,7 +65,7 @@ def test_every_command_has_an_example_and_can_be_quiet(name):
 def test_every_summary_is_whole():
     listing = CliRunner().invoke(app, ["--help"]).output
     commands = listing.split("Commands:")[1].strip().splitlines()
-    assert len(commands) == len(typer.main.get_command(app).commands)
+    assert len(commands) == len(program().commands)
     assert all(line.endswith(".") and not line.endswith("...") for line in commands)
 
 

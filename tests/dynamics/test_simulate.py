@@ -285,11 +285,11 @@ def test_follow_sets_are_equal_to_any_sequence_with_the_same_sets():
 
 
 def test_a_run_that_does_not_fit_into_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("hardmax.dynamics.history.memory", lambda: 10**6)
+    monkeypatch.setattr("hardmax.dynamics.history.memory", lambda: 10**5)
     Z = [[1.0, 0.0], [-1.0, 0.0], [0.5, 0.1]]
     for options in ({}, {"rule": "softmax"}, {"heads": [np.eye(2)]}):
-        with pytest.raises(BadInput, match=r"100,001 layers of 3 tokens take 0\.0048 GB.*\n.*keep=.last.") as error:
-            hx.simulate(Z, layers=100_000, **options)
-        assert "this machine has 0.001 GB" in error.value.what
-        assert hx.simulate(Z, layers=100_000, keep="last", **options).layers == 100_000
+        with pytest.raises(BadInput, match=r"3,001 layers of 3 tokens take 0\.00014 GB.*\n.*keep=.last.") as error:
+            hx.simulate(Z, layers=3000, **options)
+        assert "this machine has 0.0001 GB" in error.value.what
+        assert hx.simulate(Z, layers=3000, keep="last", **options).layers == 3000
     assert hx.simulate(Z, layers=1000).layers == 1000

@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from threading import Thread
@@ -25,6 +23,7 @@ from hardmax.scale.sources import START, Source, batches
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.text.tables import Row
+from in_process import hardmax
 from tiny_models import two_classes
 
 WORDS = ["great", "dull", "film", "plot", "awful", "wonderful", "bad", "good", "boring", "love", "the", "a", "of"]
@@ -47,8 +46,7 @@ def _table(path, rows):
 
 
 def _run(*words, model=MODEL):
-    return subprocess.run([sys.executable, "-m", "hardmax", "predict", *map(str, (model, *words))], capture_output=True,
-                          text=True, timeout=300)  # fmt: skip
+    return hardmax("predict", model, *words)
 
 
 def _parts(folder):

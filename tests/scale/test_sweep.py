@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +14,7 @@ from hardmax.scale.config import read_sweep
 from hardmax.scale.dynamics import clouds, groups, matrices, run_dynamics
 from hardmax.scale.run import one_run, read_rows, run_sweep
 from hardmax.scale.tasks import Task, compute, tasks
+from in_process import hardmax
 
 SMALL = {"sweep": {"seeds": 40}, "grid": {"n": [2, 30], "d": [1, 3], "alpha": [0.3, 4.0]}}
 
@@ -144,8 +143,7 @@ def test_what_is_there_is_not_done_again(tmp_path):
 def test_a_failed_run_is_recorded_with_the_command_that_repeats_it(tmp_path):
     config = tmp_path / "c.toml"
     config.write_text('[fixed]\nnormalization = "none"\nlayers = 220\n[grid]\nalpha = [30, 1e6]\n')
-    done = subprocess.run([sys.executable, "-m", "hardmax", "sweep", str(config), "-o", str(tmp_path / "o"), "--json",
-                           "--workers", "1"], capture_output=True, text=True, timeout=300)  # fmt: skip
+    done = hardmax("sweep", config, "-o", tmp_path / "o", "--json", "--workers", "1")
     assert done.returncode == 7
     assert json.loads(done.stdout) == {
         "schema": "hardmax.sweep/1", "rows": 2, "failed": 2, "folder": str(tmp_path / "o"),
@@ -153,8 +151,7 @@ def test_a_failed_run_is_recorded_with_the_command_that_repeats_it(tmp_path):
     rows = read_rows(tmp_path / "o").to_pylist()
     assert "overflow" in rows[1]["error"]
     assert rows[1]["command"] == f"hardmax sweep {config} --run 1"
-    again = subprocess.run([sys.executable, "-m", *rows[1]["command"].split(), "--json"], capture_output=True,
-                           text=True, timeout=300)  # fmt: skip
+    again = hardmax(*rows[1]["command"].split()[1:], "--json")
     assert json.loads(again.stdout)["row"]["error"] == rows[1]["error"]
 
 

@@ -25,7 +25,7 @@ def _reviews(count: int, seed: int = 0) -> tuple[list[str], list[str]]:
 
 @pytest.mark.parametrize("settings", [{"layers": 2, "epochs": 1}, {"layers": 0}])
 def test_a_model_from_disk_has_the_bits_of_one_from_memory(tmp_path, monkeypatch, settings):
-    texts, labels = _reviews(300)
+    texts, labels = _reviews(150)
     table = tmp_path / "reviews.jsonl"
     rows = zip(texts, labels, strict=True)
     table.write_text("".join(json.dumps({"text": t, "label": k}) + "\n" for t, k in rows), encoding="utf-8")

@@ -294,7 +294,7 @@ class Shells:
         """The two best scores of the (non-zero) queries in `rows`; exact where they differ by <= the resolution."""
         m, d = self.points.shape
         if d <= CORNERS_UP_TO and m >= CORNERS_FROM and len(rows) >= CORNERS_QUERIES:
-            some = rows[:: 1 + len(rows) // CORNERS_QUERIES]
+            some = rows[:: 1 + len(rows) // CORNERS_QUERIES].copy()  # of a view the search would be compiled again
             if 5 * self._through_shells(some, resolution, own, target, best, second, len(FIRST_SHELLS)) > len(some):
                 self.drop_inner()
         self._through_shells(rows, resolution, own, target, best, second)

@@ -3,7 +3,8 @@
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -81,6 +82,12 @@ def _main(
     """Simulate hardmax attention, certify limits, classify and explain texts, and construct exact transformers."""
 
 
+@cache
+def program() -> Any:
+    """All commands as typer runs them. Making them takes some 30 ms, which a process spends once."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code; every error becomes one readable message on stderr."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -90,7 +97,7 @@ def run(arguments: list[str] | None = None) -> None:
     if not {"--quiet", "-q", "--json"} & set(arguments):
         ways.announce = lambda: print("compiling, once per installation ...", file=sys.stderr, flush=True)
     try:
-        code = app(arguments, prog_name="hardmax", standalone_mode=False)
+        code = program()(arguments, prog_name="hardmax", standalone_mode=False)
         sys.stdout.flush()
         if code == 130:  # typer's answer to Ctrl-C
             code = _interrupted()
