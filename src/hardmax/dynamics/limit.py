@@ -82,7 +82,7 @@ def limit(  # types as strings: help() shows their names
         rest: dict[str, Any] = {"exact": exact, "tie_tolerance": tie_tolerance, "max_layers": max_layers}
         return for_each_step(Equilibrium, alpha, lambda step: limit(Z, step, A, **rest))
     Hardmax(tie_tolerance)  # checks the value
-    max_layers = layer_count(max_layers)
+    max_layers = layer_count(max_layers, "max_layers")
     if exact and tie_tolerance:
         raise NotExact(f"tie_tolerance is {tie_tolerance}, but exact arithmetic needs no tolerance")
     if exact:

@@ -151,7 +151,7 @@ def limit_file(
     """
     tokens = Chunks(source)
     problem = Problem(step_size(alpha), metric(A, tokens.dim), float(tie_tolerance))
-    work = _Work(tokens, Path(output), problem, layer_count(max_layers), memory * 1e9, part, progress)
+    work = _Work(tokens, Path(output), problem, layer_count(max_layers, "max_layers"), memory * 1e9, part, progress)
     return work.begin(resume, force)
 
 
