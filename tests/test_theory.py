@@ -78,6 +78,7 @@ def test_the_leading_term_is_approached():
     ("arguments", "options", "says"),
     [
         ((0, 2), {}, "n is 0"),
+        ((10**400, 2), {}, "n is more than 1e300"),
         ((5, 2.5), {}, "d is 2.5"),
         ((True, 2), {}, "n is True"),
         ((5, 2), {"cloud": "cube"}, "unknown cloud 'cube'"),

@@ -34,6 +34,7 @@ __all__ = ["expected_leaders", "leader_asymptotics", "leader_variance"]
 
 Floats = NDArray[np.float64]
 CLOUDS = ("normal", "ball", "sphere")
+MOST = 10**300  # tokens
 DIRECTIONS = 1 << 13  # quasi-random directions where A and S leave no formula in one dimension
 
 
@@ -204,6 +205,8 @@ def _directions(d: int) -> Floats:
 def _check(n: int, d: int, cloud: str, matrices: bool) -> tuple[int, int]:
     """n and d as plain ints, once they and the others are checked."""
     sizes = whole("n", n, 1), whole("d", d, 1)
+    if sizes[0] > MOST:
+        raise BadInput("n is more than 1e300, near the limit of float64")
     if cloud not in CLOUDS:
         raise BadInput(f"unknown cloud {cloud!r}", fix="use " + ", ".join(CLOUDS))
     if matrices and cloud != "normal":

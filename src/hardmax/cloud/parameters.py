@@ -37,11 +37,11 @@ def step_size(alpha: Any) -> float:
     return value
 
 
-def layer_count(layers: Any) -> int:
+def layer_count(layers: Any, name: str = "layers") -> int:
     """Check layers >= 0."""
-    count = whole("layers", layers, 0)
+    count = whole(name, layers, 0)
     if count > MOST_LAYERS:
-        raise BadInput(f"layers is {layers}; at most {MOST_LAYERS} can be run", fix="limit() gives infinite depth")
+        raise BadInput(f"{name} is {layers}; at most {MOST_LAYERS} can be run", fix="limit() gives infinite depth")
     return count
 
 

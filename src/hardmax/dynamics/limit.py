@@ -82,7 +82,7 @@ def limit(  # types as strings: help() shows their names
         rest: dict[str, Any] = {"exact": exact, "tie_tolerance": tie_tolerance, "max_layers": max_layers}
         return for_each_step(Equilibrium, alpha, lambda step: limit(Z, step, A, **rest))
     Hardmax(tie_tolerance)  # checks the value
-    max_layers = layer_count(max_layers)
+    max_layers = layer_count(max_layers, "max_layers")
     if exact and tie_tolerance:
         raise NotExact(f"tie_tolerance is {tie_tolerance}, but exact arithmetic needs no tolerance")
     if exact:
@@ -144,18 +144,14 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
-    run = None
     if cloud.n >= LARGE:
-        from hardmax.dynamics import large
+        from hardmax.dynamics import large, space
 
-        if cloud.dim == 2:
-            found = large.limit_in_plane(cloud.tokens, problem, max_layers)
-        else:
-            run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
-            found = large.limit_by_norm(run, problem, max_layers)
+        aside = large.limit_in_plane if cloud.dim == 2 else space.limit_in_space
+        found = aside(cloud.tokens, problem, max_layers)
         if found is not None:
             return found
-    run = run or Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
+    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
     # Waiting until followers merge with their leaders in float64 is pointless where comparisons are undecided already
     # and rational arithmetic can take over.
     rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0

@@ -34,7 +34,8 @@ from hardmax.dynamics.engine import SMALL
 from hardmax.dynamics.large import CHUNK, COUNTED, Rest, few_distinct
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.plane import Pool
-from hardmax.dynamics.stream_ways import InPlane, InSpace
+from hardmax.dynamics.space import InSpace
+from hardmax.dynamics.stream_ways import InPlane
 from hardmax.errors import BadInput, HardmaxError, counted
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import write_file
@@ -151,7 +152,7 @@ def limit_file(
     """
     tokens = Chunks(source)
     problem = Problem(step_size(alpha), metric(A, tokens.dim), float(tie_tolerance))
-    work = _Work(tokens, Path(output), problem, layer_count(max_layers), memory * 1e9, part, progress)
+    work = _Work(tokens, Path(output), problem, layer_count(max_layers, "max_layers"), memory * 1e9, part, progress)
     return work.begin(resume, force)
 
 

@@ -45,7 +45,7 @@ def limit_exact(Z: Any, alpha: Any, A: Any = None, max_layers: int = 10_000) -> 
         [Fraction(1, 1), Fraction(0, 1)]
     """
     tokens = exact_cloud(Z)
-    step, depth = exact_step(alpha), layer_count(max_layers)
+    step, depth = exact_step(alpha), layer_count(max_layers, "max_layers")
     metric = exact_metric(A, tokens.shape[1])
     place, members = distinct(tokens)
     points = tokens[[m[0] for m in members]]
