@@ -139,10 +139,10 @@ def test_scores_that_are_close_are_left_to_the_plain_replay(behind, clear, monke
 
 SPARSE = np.random.default_rng(8).integers(-6, 7, (700, 3)).astype(float)
 LARGER = {
-    "normal": np.random.default_rng(0).normal(size=(1500, 3)),
-    "cube": np.random.default_rng(1).uniform(-1, 1, (1500, 3)),
-    "cube in four dimensions": np.random.default_rng(2).uniform(-1, 1, (1500, 4)),
-    "off the origin": np.random.default_rng(3).normal((6.0, 0.0, 0.0), size=(1500, 3)),
+    "normal": np.random.default_rng(0).normal(size=(2500, 3)),
+    "cube": np.random.default_rng(1).uniform(-1, 1, (2500, 3)),
+    "cube in four dimensions": np.random.default_rng(2).uniform(-1, 1, (2500, 4)),
+    "off the origin": np.random.default_rng(3).normal((6.0, 0.0, 0.0), size=(2500, 3)),
     "ties": SPARSE,
     "ties and zero": np.concatenate((SPARSE, [[0.0, 0.0, 0.0]])),
     "some are tiny": np.random.default_rng(4).normal(size=(900, 3)) * 10.0 ** -np.repeat([0, 90, 110], 300)[:, None],
