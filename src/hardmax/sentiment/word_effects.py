@@ -94,7 +94,8 @@ class Study:
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
     total, classes = len(words.ids), len(parameters.bias)
-    if total > FEW or not TRACER.plain_up_to(MANY, int(np.diff(words.terms).max(initial=0))):
+    longest = total if total <= MANY else int(np.diff(words.terms).max())
+    if total > FEW or not TRACER.plain_up_to(MANY, longest):
         return _compiled(words, found, parameters)
     leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
     parts, logits, looks = np.empty((total, classes)), np.empty((len(words), classes)), []
