@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.jit.ways import COMPILED, PLAIN, forced
+from hardmax.jit.ways import COMPILED, PLAIN, Job, forced
 from hardmax.sentiment import word_effects
 from hardmax.sentiment.editing import edited
 from hardmax.sentiment.explain import explain
@@ -137,6 +137,20 @@ def test_in_a_long_text_every_effect_is_that_of_the_edited_text(leading, ties):
     found, _ = without_each(study)
     followed = np.unique(study.leader[study.leader != np.arange(2000)])
     some = np.unique(np.concatenate([followed[:20], np.arange(0, 2000, 200), np.arange(15)]))
+    edited_texts = [" ".join(words[:i] + words[i + 1 :]) for i in some]
+    assert found[some] == pytest.approx(model.logits(edited_texts), abs=1e-11)
+
+
+def test_a_text_of_ten_pages_is_explained_without_compiling_anything(monkeypatch, tmp_path):
+    """Followers of a deleted word look again; only a few deletions let the layers run."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # nothing is stored
+    monkeypatch.setattr(word_effects, "TRACER", Job("study_compiled.study_bags"))
+    monkeypatch.setattr(word_effects, "_compiled", None)
+    model, words = circle_model(6000, 0.01, False), [f"w{i}" for i in range(6000)]
+    study = study_texts(model, [" ".join(words)])[0]
+    found, _ = without_each(study)
+    followed = np.unique(study.leader[study.leader != np.arange(6000)])
+    some = np.unique(np.concatenate([followed, np.arange(0, 6000, 500)]))
     edited_texts = [" ".join(words[:i] + words[i + 1 :]) for i in some]
     assert found[some] == pytest.approx(model.logits(edited_texts), abs=1e-11)
 

@@ -14,7 +14,7 @@ from hardmax.jit.ways import Job
 BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in search.py
 SCORES_AT_ONCE = 4_000_000
 FEW_CANDIDATES = 16  # so many of the longest words are looked at first
-MANY = 5_000  # with more terms than this, the compiled search is worth loading
+MANY = 20_000  # with more terms than this, the compiled search is worth loading
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -62,6 +62,7 @@ class Flow(NamedTuple):
         states: (layers + 1, n, d) the positions; see `whole` of `flow`.
         tie: whether some word had the same score with two different points.
         busy: (n,) whether a word is followed by one that has not settled yet; true for all words if there is a tie.
+        target: (layers + 1, n) whom a word that had not settled before followed at each layer, -1 for a tie.
     """
 
     weights: Floats
@@ -71,6 +72,7 @@ class Flow(NamedTuple):
     states: Floats
     tie: bool
     busy: NDArray[np.bool_]
+    target: Ints
 
 
 def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool = True) -> Flow:
@@ -88,7 +90,7 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool
     if layers == 0 or n == 0:
         own = np.arange(n)
         nothing = np.zeros(n, np.int64)
-        return Flow(np.full(n, each), own, nothing, nothing.copy(), z[None].copy(), False, np.zeros(n, bool))
+        return Flow(np.full(n, each), own, nothing, nothing.copy(), z[None].copy(), False, np.zeros(n, bool), own[None])
     target, least = np.full((layers + 1, n), -1), np.zeros((layers + 1, n))
     leader, since, settled = np.arange(n), np.full(n, -1), np.full(n, layers + 1)
     states = np.empty((layers + 1, n, z.shape[1]))
@@ -128,7 +130,7 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool
     followed = target[:layers][settled > np.arange(layers)[:, None]]  # by words that have not settled
     busy = np.full(n, bool((followed < 0).any()))
     busy[followed] = True
-    return Flow(weights, leader, since, settled, states, any_tie, busy)
+    return Flow(weights, leader, since, settled, states, any_tie, busy, target)
 
 
 def contributions(f: Flow, parameters: Parameters) -> Floats:
@@ -173,7 +175,7 @@ def score(z: Floats, parameters: Parameters, whole: bool = True) -> tuple[Flow, 
     return f, np.array(totals)
 
 
-def _scores(z: Floats, who: Ints, some: Ints) -> Floats:
+def pair_scores(z: Floats, who: Ints, some: Ints) -> Floats:
     """<z_i, z_j> for i in `who` and j in `some`, added up coordinate by coordinate as the kernel does."""
     mine, theirs = z[who], z[some]
     total = mine[:, 0, None] * theirs[:, 0]
@@ -208,8 +210,8 @@ def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]
     largest = float(norm.max())
     top = largest * (1.0 + 2.0 * BAND)
     band = BAND * np.maximum(norm[who], TINY * top) * top
-    some = _candidates(z, who, norm, 4 * band)
-    scores = _scores(z, who, some)
+    some = candidates(z, who, norm, 4 * band)
+    scores = pair_scores(z, who, some)
     best = scores.max(axis=1)
     arg, tie, least = some[scores.argmax(axis=1)], np.zeros(len(who), bool), best - band
     # One score clearly above all others needs no more care; otherwise the rule of search.follows, word by word.
@@ -218,7 +220,7 @@ def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]
         scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
         order = np.argsort(((largest - norm) * scale).astype(np.int64), kind="stable").tolist()
     for row in unclear.tolist():
-        i, every = int(who[row]), _scores(z, who[row : row + 1], np.arange(len(z)))[0].tolist()
+        i, every = int(who[row]), pair_scores(z, who[row : row + 1], np.arange(len(z)))[0].tolist()
         high, chosen, tied, near = every[i], i, False, float(band[row])
         for j in order:
             score = every[j]
@@ -233,7 +235,7 @@ def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]
     return arg, tie, least
 
 
-def _candidates(z: Floats, who: Ints, norm: Floats, near: Floats) -> Ints:
+def candidates(z: Floats, who: Ints, norm: Floats, near: Floats) -> Ints:
     """The words that can have the largest score with one of `who`, or one at most `near` below it.
 
     <z_i, z_j> <= |z_i||z_j|: a word that is shorter than the least score over |z_i| is no one's. Scores are those with
@@ -243,20 +245,20 @@ def _candidates(z: Floats, who: Ints, norm: Floats, near: Floats) -> Ints:
     if min(len(z), len(who)) <= FEW_CANDIDATES or not own.all():
         return some
     longest = np.argpartition(-norm, FEW_CANDIDATES)[:FEW_CANDIDATES]
-    best = _scores(z, who, longest).max(axis=1)
+    best = pair_scores(z, who, longest).max(axis=1)
     for _ in range(FEW_CANDIDATES):
         reach = (best - near) / own
         least = int(reach.argmin())
         some = np.flatnonzero(norm >= reach[least] * (1.0 - 1e-9))
-        further = _scores(z, who[least : least + 1], some)[0]
+        further = pair_scores(z, who[least : least + 1], some)[0]
         if len(some) <= 4 * FEW_CANDIDATES or further.max() <= best[least]:
             break
-        best = np.maximum(best, _scores(z, who, some[further.argmax()][None])[:, 0])
+        best = np.maximum(best, pair_scores(z, who, some[further.argmax()][None])[:, 0])
     return some
 
 
 def _spread(z: Floats, i: int, least: float, weight: float) -> Floats:
-    members = _scores(z, np.array([i]), np.arange(len(z)))[0] >= least
+    members = pair_scores(z, np.array([i]), np.arange(len(z)))[0] >= least
     return np.where(members, weight / np.count_nonzero(members), 0.0)
 
 

@@ -85,7 +85,7 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
         ['not', 'dull', 'a', 'film']
     """
     size = sum(map(len, texts))
-    if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
+    if vocabulary.tokenizer is not None or SCANNER.plain_up_to(FEW, size):
         with SCANNER.counted():
             return _lay_out_plain(vocabulary, texts)
     from hardmax.sentiment.layout_compiled import lay_out_texts

@@ -10,12 +10,14 @@ deletions leave the other terms where they are, by two facts about the layers. I
 1. A term that no other term follows in any layer can be removed: the largest score of every other term is still there.
 2. A term a can be added if all terms have settled at layer 0, no term i has <z_i, z_a> >= <z_i, z_leader(i)>, and a
    itself follows a leader or nobody: the leaders still lead, so every term follows its leader forever (see
-   `layers_compiled`), and z_a^K = r z_a + (1 - r) z_leader with r = (1 + alpha)^-K. If some terms have not settled at
-   layer 0, it is enough that a lies inside the hull of the leaders and follows one of them: then it stays there, and
-   no point of the space has a larger score with a than with every leader.
+   `layers_compiled`), and z_a^K = r z_a + (1 - r) z_leader with r = (1 + alpha)^-K. Where some terms have not settled
+   at layer 0, a must not have a score with any place at which these look for a leader that is as large as the one they
+   choose there: a stays between its own place and a leader, whose score is no larger than that one.
+3. A term that followed a removed one follows another head from now on, or leads, if that is so at layer 0 and it comes
+   no nearer to the others than a in 2.
 
-Then the sum of the scores changes by the terms removed and added alone. The layers run again for the other deletions,
-those of a word that others follow.
+Then the sum of the scores changes by the terms removed, added and turned alone. The layers run again for the other
+deletions. In `study_compiled` the same is compiled.
 """
 
 from collections.abc import Sequence
@@ -26,8 +28,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.jit.ways import Job
-from hardmax.sentiment.layers_numpy import MANY, Floats, Ints, Parameters, contributions, score
+from hardmax.jit.ways import SMALL, Job
+from hardmax.sentiment.layers_numpy import (
+    Floats,
+    Flow,
+    Ints,
+    Parameters,
+    candidates,
+    contributions,
+    pair_scores,
+    score,
+)
 from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, member, shared
 from hardmax.sentiment.model import SentimentModel, damped, probabilities
 from hardmax.text.vocabulary import owners
@@ -36,9 +47,14 @@ TRACER = Job("study_compiled.study_bags")  # the compiled layers with all that t
 FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
 CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
 MOST_SCORES = 200_000_000  # of the terms that the deletions of one text add; beyond, their deletions are run again
+MANY = 5_000  # terms of one text; in longer texts compiled code is quicker if it is stored
+COMPARED = 1_000  # about so many terms of a long text are long enough that another may follow them
 PAIRS = 64  # of the terms that one deletion adds, up to which all pairs are looked at
 NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
 AT_ONCE = 4_000_000  # scores that are held at once
+
+
+Looks = tuple[Floats, Floats, NDArray[np.bool_]]
 
 
 @dataclass(eq=False, slots=True)
@@ -52,6 +68,8 @@ class Study:
         leader: (T,) the leader of each term, as an index among all terms.   since: (T,) as in `Traced`.
         contributions: (T, C') parts of the scores.   logits: (B, C') the scores.
         busy: (T,) as in `Traced`.
+        looks: of each text where its terms that had not settled at layer 0 look for a leader, the scores that they
+            choose there, less a doubt, and (n,) which terms they follow.
         given: what `without_each` gives, where it is known already.
         damping: of the model's probabilities.
     """
@@ -66,6 +84,7 @@ class Study:
     busy: NDArray[np.bool_]
     given: tuple[Floats, Ints] | None = None
     damping: float = 0.0
+    looks: "tuple[Looks, ...]" = ()
 
     def probabilities(self) -> Floats:
         """(B, C) of the texts."""
@@ -75,16 +94,30 @@ class Study:
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
     total, classes = len(words.ids), len(parameters.bias)
-    if total > FEW or not TRACER.plain(total) or np.diff(words.terms).max(initial=0) > MANY:
+    longest = total if total <= MANY else int(np.diff(words.terms).max())
+    if total > FEW or not TRACER.plain_up_to(MANY, longest):
         return _compiled(words, found, parameters)
     leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
-    parts, logits = np.empty((total, classes)), np.empty((len(words), classes))
+    parts, logits, looks = np.empty((total, classes)), np.empty((len(words), classes)), []
     with TRACER.counted():
         for t, (a, b) in enumerate(pairwise(words.terms.tolist())):
             f, logits[t] = score(parameters.vectors[a:b], parameters, whole=False)
             leader[a:b], since[a:b], busy[a:b] = f.leader + a, f.since, f.busy
             parts[a:b] = contributions(f, parameters)
-    return Study(words, found, parameters, leader, since, parts, logits, busy)
+            looks.append(_looks(f, parameters.layers))
+    return Study(words, found, parameters, leader, since, parts, logits, busy, looks=tuple(looks))
+
+
+def _looks(f: Flow, layers: int) -> Looks:
+    """The looks of one text without ties; see `Study`."""
+    moving = np.flatnonzero((f.settled > 0) & (not f.busy.all()))
+    term = np.repeat(moving, np.minimum(f.settled[moving], max(layers - 1, 0)) + 1)
+    layer = np.arange(len(term)) - np.searchsorted(term, term)
+    places, target = f.states[layer, term], f.target[layer, term]
+    chosen = (places * f.states[layer, target]).sum(axis=1)
+    followed = np.zeros(len(f.leader), bool)
+    followed[target] = followed[f.leader[moving]] = True
+    return places, chosen - CLOSE * np.abs(chosen), followed
 
 
 def _compiled(words: Layout, found: Deletions, parameters: Parameters) -> Study:
@@ -108,14 +141,20 @@ def without_each(of: Study) -> tuple[Floats, Ints]:
     text, term_text = owners(words.forms), owners(words.terms)
     size = np.diff(words.terms)[text]
     new_ends, again = _added(of, forms)
-    again |= _followed(of, forms)
+    change = np.zeros((forms, len(parameters.bias)))
+    with TRACER.counted():
+        for f in np.flatnonzero(_followed(of, forms) & ~again).tolist():
+            found_ways = _look_again(of, f, int(text[f]))
+            again[f] = found_ways is None
+            change[f] = 0.0 if found_ways is None else found_ways
     which = np.flatnonzero(again)
-    if not TRACER.plain(float((size[which] ** 2).sum()) * parameters.vectors.shape[1]):
+    work = float((size[which] * np.minimum(size[which], COMPARED)).sum()) * parameters.vectors.shape[1]
+    if not TRACER.plain_up_to(SMALL, work):
         of.given = _compiled(words, found, parameters).given
         return without_each(of)
     weight = (size + parameters.neutral)[:, None]
     ends = of.contributions * (np.diff(words.terms) + parameters.neutral)[term_text][:, None]
-    total = (of.logits - parameters.bias)[text] * weight
+    total = (of.logits - parameters.bias)[text] * weight + change
     total += _sums(found.new_at, new_ends[found.new_term]) - _sums(found.gone_at, ends[found.gone_term])
     left = size - np.diff(found.gone_at) + np.diff(found.new_at)
     logits = parameters.bias + total / np.maximum(left + parameters.neutral, 1e-300)[:, None]
@@ -201,6 +240,39 @@ def _followed(of: Study, forms: int) -> NDArray[np.bool_]:
     return outside | (np.bincount(form, of.busy[term], forms) > 0)
 
 
+def _look_again(of: Study, f: int, t: int) -> Floats | None:
+    """(C',) the change of the sum of the scores where followers of what form f removes from text t find other heads.
+
+    None if it is not certain that nothing else changes: see `hardmax.sentiment.study_compiled`.
+    """
+    found, parameters, (a, b) = of.deletions, of.parameters, of.words.terms[t : t + 2]
+    places, floors, followed = of.looks[t]
+    gone = found.gone_term[found.gone_at[f] : found.gone_at[f + 1]] - a
+    if of.busy[a:b].all() or followed[gone].any():
+        return None
+    z, stays = parameters.vectors[a:b], np.ones(b - a, bool)
+    stays[gone] = False
+    left = np.flatnonzero(stays)
+    who = left[~stays[of.leader[a:b][left] - a]]
+    x, norm = z[who], np.sqrt((z[left] ** 2).sum(axis=1))
+    near, mine = CLOSE * np.sqrt((x**2).sum(axis=1)) * norm.max(initial=0.0), np.searchsorted(left, who)
+    some = candidates(z[left], mine, norm, near)
+    head, best = np.empty(len(who), np.int64), np.empty(len(who))
+    for rows in np.array_split(np.arange(len(who)), 1 + len(who) * len(some) // AT_ONCE):
+        scores = pair_scores(z[left], mine[rows], some)
+        head[rows], best[rows] = left[some[scores.argmax(axis=1)]], scores.max(axis=1, initial=-np.inf)
+        if ((scores >= (best - near)[rows, None]).sum(axis=1) > 1).any():
+            return None
+    leads = of.since[a:b] == 0
+    leads[who[head == who]] = True  # nobody is left that it would follow
+    new = parameters.vectors[len(of.words.ids) + found.new_term[found.new_at[f] : found.new_at[f + 1]]]
+    if not leads[head].all() or (x @ places.T >= floors).any() or (x @ new.T >= (best - near)[:, None]).any():
+        return None
+    rest = np.where(head == who, 1.0, parameters.rest[parameters.layers])[:, None]
+    ends = (rest * x + (1.0 - rest) * z[head]) @ parameters.scores.T
+    return np.asarray(ends.sum(axis=0) - of.contributions[a + who].sum(axis=0) * (b - a + parameters.neutral))
+
+
 def _added(of: Study, forms: int) -> tuple[Floats, NDArray[np.bool_]]:
     """(X, C') final scores of the terms that deletions add, and (F,) whether one of a form changes other terms."""
     found, parameters, terms = of.deletions, of.parameters, len(of.words.ids)
@@ -213,14 +285,9 @@ def _added(of: Study, forms: int) -> tuple[Floats, NDArray[np.bool_]]:
     for t in np.flatnonzero(np.diff(found.new.offsets)).tolist():
         a, b = of.words.terms[t], of.words.terms[t + 1]
         mine = slice(int(found.new.offsets[t]), int(found.new.offsets[t + 1]))
-        heads = a + np.flatnonzero(of.since[a:b] == 0)
-        busy = bool(of.busy[a:b].any())
-        if (
-            a == b
-            or (mine.stop - mine.start) * (b - a) > MOST_SCORES
-            or (busy and (of.busy[a:b].all() or new.shape[1] != 2 or len(heads) > PAIRS))
-        ):
+        if a == b or (mine.stop - mine.start) * (b - a) > MOST_SCORES or of.busy[a:b].all():
             continue
+        places, floors, _ = of.looks[t]
         z = parameters.vectors[a:b]
         reached = (z * parameters.vectors[of.leader[a:b]]).sum(axis=1)
         for some in np.array_split(np.arange(mine.start, mine.stop), 1 + (mine.stop - mine.start) * (b - a) // AT_ONCE):
@@ -231,10 +298,8 @@ def _added(of: Study, forms: int) -> tuple[Floats, NDArray[np.bool_]]:
             top = scores[np.arange(len(some)), arg]
             clear = ((scores >= (np.maximum(top, own) - band)[:, None]).sum(axis=1) + (own >= top - band)) == 1
             leads = own > top
-            if busy:
-                calm[some] = clear & ~leads & (of.since[a + arg] == 0) & _inside(x, parameters.vectors[heads], band)
-            else:
-                calm[some] = clear & (leads | (of.leader[a + arg] == a + arg)) & (scores < reached - band).all(axis=1)
+            calm[some] = clear & (leads | (of.since[a + arg] == 0)) & (scores < reached - band).all(axis=1)
+            calm[some] &= (x @ places.T < floors).all(axis=1)
             target[some], best[some] = np.where(leads, -1, a + arg), np.maximum(top, own)
     follows = calm & (target >= 0)
     ends[follows] = rest * ends[follows] + (1.0 - rest) * (parameters.vectors[target[follows]] @ parameters.scores.T)
@@ -257,15 +322,6 @@ def _added(of: Study, forms: int) -> tuple[Floats, NDArray[np.bool_]]:
     close = (new[term[pair]] * new[term[other]]).sum(axis=1) >= best[term[pair]] * (1.0 - CLOSE)
     changes[pair[close & (pair != other)]] = True
     return ends, np.bincount(form, changes, forms) > 0
-
-
-def _inside(points: Floats, corners: Floats, band: float) -> NDArray[np.bool_]:
-    """Whether points of the plane are inside the hull of the corners: below its support in all normals of its edges."""
-    i, j = np.nonzero((corners[:, None] != corners[None]).any(axis=2))
-    normals = (corners[i] - corners[j])[:, ::-1] * np.array([1.0, -1.0])
-    support = (normals @ corners.T).max(axis=1, initial=-np.inf)
-    edges = (normals * corners[i]).sum(axis=1) >= support - band
-    return ((points @ normals[edges].T) < support[edges] - band).all(axis=1) & (len(corners) > 2)
 
 
 def _left(of: Study, f: int, t: int) -> Ints:
