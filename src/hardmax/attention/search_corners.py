@@ -12,7 +12,6 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 
 DIRECTIONS = 48  # and their opposites
-SAMPLE = 1 << 14  # distances that tell which points are far from the middle
 SIDES = 384  # in whose directions the hull is extended
 ROUNDS = 4
 WORK = 1 << 27  # points times sides that are compared at most in one round
@@ -68,7 +67,7 @@ def outer_points(points: Floats, depth: float = 0.0, work: float = WORK, among: 
     Coordinates have to be of size about 1.
 
     Args:
-        work: points times sides that are compared at most in each round but the first.
+        work: points times sides that are compared at most in one round.
         among: only these are asked for.
 
     Example:
@@ -81,19 +80,13 @@ def outer_points(points: Floats, depth: float = 0.0, work: float = WORK, among: 
     m, d = points.shape
     middle = np.array([(column.min() + column.max()) / 2 for column in points.T])
     margin = depth + DEEP * max(1.0, float(np.abs(points).max()))
-    distance = np.zeros(m)
-    for column, center in zip(points.T, middle, strict=True):
-        distance += (column - center) ** 2
-    some = np.sort(distance[:: 1 + m // SAMPLE])  # any pool is right; far points are where the extremes are
-    pool = np.flatnonzero(distance >= some[-1 - len(some) // 8])
-    corners = pool[extreme(points.take(pool, axis=0), several_directions(DIRECTIONS, d))]
-    left = np.arange(m) if among is None else among
-    for turn in range(ROUNDS):
+    left, corners = np.arange(m) if among is None else among, extreme(points, several_directions(DIRECTIONS, d))
+    for _ in range(ROUNDS):
         try:
             sides = np.unique(ConvexHull(points[corners]).equations, axis=0)
         except QhullError:
             return None
-        if turn and len(sides) * float(len(left)) > work:
+        if len(sides) * float(len(left)) > work:
             break
         inside = float((sides[:, :d] @ middle + sides[:, d]).max())
         sides[:, d] += margin
@@ -102,8 +95,7 @@ def outer_points(points: Floats, depth: float = 0.0, work: float = WORK, among: 
         some = sides[:: 1 + len(sides) // SIDES, :d]
         if not len(left):
             break
-        best = extreme(points, some) if among is not None else left[extreme(points.take(left, axis=0), some)]
-        more = np.union1d(corners, best)
+        more = np.union1d(corners, left[extreme(points.take(left, axis=0), some)])
         if len(more) == len(corners):
             break
         corners = more

@@ -286,7 +286,7 @@ class Shells:
         Fails where rounding is coarser than usual (scores that underflow), so not with queries that small.
         """
         depth = 2.0 * float((resolution[rows] * (self.unit[rows] / self.length[rows])).max()) * self.scale
-        kept = outer_points(self.points * self.scale, depth, work=0.0) if depth < 1.0 else None
+        kept = outer_points(self.points * self.scale, depth) if depth < 1.0 else None
         if kept is not None and (1 / self.unit).min() > 1e-280 * self.scale:
             self.order, self.size = kept[np.argsort(-self.norms[kept])], len(kept)
             self.keys, self.ids = self.keys[:0], self.ids[:0]

@@ -20,8 +20,7 @@ or that has no clear gap, joins the system. At layer 0 it was inside, so nobody 
 layer stays.
 
 At every layer, only the points near the boundary of the system can be followed at all (`near`); the passive tokens are
-compared with these. Where all who join stay deeper than that (`matter`), no passive token looks at them, and what the
-second pass found stays.
+compared with these.
 """
 
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ from hardmax.attention.ties import WIDEST
 from hardmax.cloud.metric import lengths
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.assembly import Problem, assemble
-from hardmax.dynamics.bodies import Hull, best_body
+from hardmax.dynamics.bodies import best_body
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
@@ -47,8 +46,7 @@ from hardmax.dynamics.plane import Pool
 SMALLEST = 1e-100  # norms below this go to the engine: products of two of them may underflow
 MANY = 1 << 16  # tokens kept
 WORK = 2000.0  # points times sides that are compared in `near`, per point
-POLYTOPE_FROM, POLYTOPE_DIMENSION = 1 << 18, 3  # where `limit_in_space` is faster than the engine on all tokens
-SIDES_FROM, SIDES_UP_TO = 8000, 3  # points, and dimensions, where hulls are worth their sides
+CORNERS_FROM, CORNERS_UP_TO = 8000, 5  # points, and dimensions, where hulls are worth their sides
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,6 @@ class InSpace:
     def begin(self) -> None:
         self.body.begin()
         self.again = False
-        self._wide = False  # whether a token was too short for `_reach`
         self._parts: list[Pool] = [Pool(self.body.sample[:0], np.empty(0, np.int64))]
         self._kept, self._fitted_at, self._seen = 0, self.many, 0
 
@@ -132,6 +129,7 @@ class InSpace:
         self._places: list[Floats] = []
         self._near: dict[int, Ints] = {}
         self._asked: dict[int, int] = {}
+        self._wide = False  # whether a token was too short for `_reach`
         rest = limit_of_rest(system.tokens, system.index, self.problem, max_layers, self._unseen)
         if rest is not None:
             self.first, self.index = self.run.cloud.first, system.index
@@ -205,17 +203,15 @@ class InSpace:
             self._asked[layer] = asked = self._asked.get(layer, 0) + tokens
             if 4 * asked < len(points):
                 return np.arange(len(points))
-            many = self._has_sides and len(points) >= SIDES_FROM
+            many = self._has_sides and len(points) >= CORNERS_FROM
             self._near[layer] = self._outer(layer, points) if many else np.arange(len(points))
         return self._near[layer]
 
     @property
     def _has_sides(self) -> bool:
-        """Whether a hull has few enough sides."""
-        return 2 < self.body.sample.shape[1] <= SIDES_UP_TO
+        return 2 < self.body.sample.shape[1] <= CORNERS_UP_TO
 
     def _outer(self, layer: int, points: Floats, among: Ints | None = None) -> Ints:
-        """Those of some places at a layer that may come within `_reach` of a best score."""
         scale = float(np.ldexp(1.0, -int(np.frexp(np.abs(points).max())[1])))
         depth = self._reach(layer) * np.sqrt(self.metric.condition / self.metric.size) * scale
         kept = outer_points(points * scale, depth, WORK * len(points), among)
@@ -226,10 +222,7 @@ class InSpace:
         return self.index[self.first[np.unique(np.concatenate(list(self._near.values())))]]
 
     def matter(self, joined: Ints, known: Ints) -> bool:
-        """Whether tokens that joined the system may come near a best score of tokens that have passed.
-
-        They do not if they are deep inside the hull of some known tokens at every layer.
-        """
+        """Whether tokens that joined the system may come near a best score, above those of some known tokens."""
         if self._wide or not self._has_sides:
             return True
         place = self.run.cloud.point_of[np.searchsorted(self.index, np.concatenate((known, joined)))]
@@ -258,7 +251,6 @@ class InSpace:
         return target, margin
 
     def _follow_among(self, layer: int, points: Floats, near: Ints, z: Floats) -> tuple[Ints, float]:
-        """`_follow` for as many tokens as are taken at once; `points` are the places of `near`."""
         run, queries = self.run, self.metric.queries(z)
         norms = self.metric.norms(z, queries)
         a, b = run.flag.at(layer)
@@ -278,13 +270,11 @@ class InSpace:
 
 
 def limit_in_space(tokens: Floats, problem: Problem, max_layers: int) -> Equilibrium | None:
-    """The limit, bit for bit as the engine computes it on the whole cloud; None if only that can, or is as fast."""
+    """The limit, bit for bit as the engine computes it on the whole cloud; None if only that can."""
     n = len(tokens)
-    if few_distinct(tokens[: 4 * SMALL]) or not tokens.any(axis=1).all():  # a token at 0 follows everyone
+    if few_distinct(tokens[: 4 * SMALL]):
         return None
     way = InSpace(problem, tokens[:: 1 + n // SAMPLE], n // 2, n)
-    if not isinstance(way.body, Hull):
-        return None  # nothing is gained
     target, decided_at = np.full(n, -1), np.zeros(n, np.int64)
     system, step = None, max(CHUNK, n // 4)
     for _ in range(MOST_ATTEMPTS):
