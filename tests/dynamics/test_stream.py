@@ -90,7 +90,7 @@ def test_so_do_those_with_a_matrix(dim, tmp_path):
         assert_same(found, hx.limit(Z, A=A))
 
 
-@pytest.mark.parametrize(("name", "dim", "sample"), [("normal", 5, 256), ("cube", 3, 256)])
+@pytest.mark.parametrize(("name", "dim", "sample"), [("normal", 5, 256), ("copies", 3, stream.COUNTED)])
 def test_tokens_that_matter_after_all_are_read_again(name, dim, sample, tmp_path, monkeypatch):
     monkeypatch.setattr(stream, "COUNTED", sample)
     Z = clouds_in_space(dim)[name]

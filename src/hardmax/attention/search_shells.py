@@ -280,13 +280,12 @@ class Shells:
         self.keys, self.ids = keys, ids
         self.tops = self.norms[self.order[: blocks * BLOCK : BLOCK]] + TINY
 
-    def drop_inner(self, rows: Ints, resolution: Floats) -> None:
-        """Begin again without points that are neither best nor within the resolution of it for any query of `rows`.
+    def drop_inner(self) -> None:
+        """Begin again without points that are neither best nor second best for any query.
 
         Fails where rounding is coarser than usual (scores that underflow), so not with queries that small.
         """
-        depth = 2.0 * float((resolution[rows] * (self.unit[rows] / self.length[rows])).max()) * self.scale
-        kept = outer_points(self.points * self.scale, depth) if depth < 1.0 else None
+        kept = outer_points(self.points * self.scale)
         if kept is not None and (1 / self.unit).min() > 1e-280 * self.scale:
             self.order, self.size = kept[np.argsort(-self.norms[kept])], len(kept)
             self.keys, self.ids = self.keys[:0], self.ids[:0]
@@ -297,7 +296,7 @@ class Shells:
         if d <= CORNERS_UP_TO and m >= CORNERS_FROM and len(rows) >= CORNERS_QUERIES:
             some = rows[:: 1 + len(rows) // CORNERS_QUERIES].copy()  # of a view the search would be compiled again
             if 5 * self._through_shells(some, resolution, own, target, best, second, len(FIRST_SHELLS)) > len(some):
-                self.drop_inner(rows, resolution)
+                self.drop_inner()
         self._through_shells(rows, resolution, own, target, best, second)
 
     def _through_shells(

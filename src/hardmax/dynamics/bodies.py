@@ -17,7 +17,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from hardmax.attention.search import Found, Scores
-from hardmax.attention.search_corners import extreme, several_directions
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Floats, Ints
 
@@ -25,7 +24,6 @@ SLACK, LEAST_SLACK = 2.0**-5, 2.0**-9  # how much smaller than it could be a bod
 KNOWN_SLACK = 2.0**-7  # where nothing is guessed
 MOST_DIMENSIONS = 5  # in which the facets of a polytope are few enough
 DIRECTIONS = 384  # in all coordinates together, in which the corners of a polytope are looked for
-FEW_DIRECTIONS = 40  # in five dimensions, where a hull has many more facets than corners
 PAIRS = 1 << 18  # tokens times facets, compared at once
 FLAT, ROUNDING = 1e-6, 1e-9  # of a hull's size: its least radius, and more than the rounding of its facets
 
@@ -62,13 +60,12 @@ class Body(Protocol):
 
 
 def best_body(metric: Metric, sample: Floats) -> Body:
-    """The ball, unless it leaves out many tokens of a sample and a polytope clearly fewer."""
+    """The ball, if a polytope does not hold many more tokens of a sample."""
     ball = Ball(metric, sample)
-    outer = len(ball.outer(sample))
-    if 8 * outer < len(sample) or not 2 <= sample.shape[1] <= MOST_DIMENSIONS:  # a polytope has too many facets
+    if not 2 <= sample.shape[1] <= MOST_DIMENSIONS:  # a polytope is needless, or has too many facets
         return ball
     hull = Hull(metric, sample)
-    return ball if outer < 1.3 * len(hull.outer(sample)) else hull
+    return ball if len(ball.outer(sample)) < 2 * len(hull.outer(sample)) else hull
 
 
 def _look(metric: Metric, tokens: Floats, points: Floats) -> tuple[Found, Floats]:
@@ -151,9 +148,10 @@ class Hull:
         from scipy.spatial import ConvexHull, QhullError
 
         self.radius, dim = 0.0, points.shape[1]
-        directions = several_directions(DIRECTIONS // dim if dim < MOST_DIMENSIONS else FEW_DIRECTIONS, dim)
-        if len(points) > len(directions):
-            points = points[extreme(points, directions)]
+        directions = np.random.default_rng(0).standard_normal((DIRECTIONS // dim, dim))
+        if len(points) > 2 * len(directions):
+            heights = directions @ points.T
+            points = points[np.unique(np.concatenate((heights.argmax(axis=1), heights.argmin(axis=1))))]
         scale = float(np.abs(points).max(initial=0.0))
         if len(points) <= dim or scale == 0.0:
             return

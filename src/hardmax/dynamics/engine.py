@@ -98,6 +98,7 @@ class Run:
         self.exactly_tied: Ints = self.active[:0]  # points whose ties at layer 0 hold for the given floats exactly
         self._pattern: bytes = b""
         self._open_ties: dict[int, bytes] = {}  # active point -> the points it follows, where they are several
+        self._searched: Search | None = None
         self.seen: Ints | None = None  # points that someone may look at; None: everyone
         self._body: Body | None = None  # that holds all others since the layer `_hidden_since`
         self._hidden_since, self._left = 0, 0  # layer, and followers that were seen when points were last hidden
@@ -111,6 +112,8 @@ class Run:
 
     def search(self) -> "Search":
         """The largest scores of the active points, and what they are to be compared with."""
+        if self._searched is not None:
+            return self._searched
         active, seen = self.active, self.seen
         points = self.points if seen is None else self.points.take(seen, axis=0)
         place = active if seen is None else np.searchsorted(seen, active)
@@ -135,14 +138,19 @@ class Run:
         if seen is not None:
             found = replace(found, target=seen[found.target])
         tie = self._width(self.tie, own, largest, power)
-        return Search(scores, power, tie, flag, own * largest, found)
+        self._searched = Search(scores, power, tie, flag, own * largest, found)
+        return self._searched
+
+    def forget(self) -> None:
+        """Drop what is as large as the points: the run is not needed any more."""
+        del self._searched, self.weights, self.active, self.decided_at, self.target, self.base, self.offset
 
     def look(self) -> Look:
         """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
         active = self.active
         if not len(active):
             return Look(active, active, {})
-        s = self.search()
+        s, self._searched = self.search(), None
         with np.errstate(invalid="ignore"):
             self.lowest = float((s.found.best / s.scores.query_norms).min())
         target = s.found.target.astype(np.int64, copy=True)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.ties import rounding_bound, tie_band, wider
+from hardmax.cloud.metric import lengths
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
@@ -21,6 +22,7 @@ SAMPLE = 8192
 COUNTED = 1 << 16  # tokens by which cells are chosen
 PROBE = 1 << 14  # tokens that tell the number of layers
 MOST_ATTEMPTS = 6
+LOW = 0.97  # of the least best score of a token that is not settled at layer 0: ordinary tokens are shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,64 @@ def system_and_cells(
         return None
     history.probe(sample[:: 1 + len(sample) // PROBE], max_layers)
     return rest, history, Cells(history, sample)
+
+
+def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | None:
+    """The same in three and more dimensions, with the first search of a run that has not begun.
+
+    A follower w of a leader l is ordinary if it has a clear gap at layer 0 and |w|_A < low. Nobody looks at it later:
+    a query q of layer k >= 1 with best score b sees w^k = l + rho^k (w - l) at
+
+        <q, w^k> = (1 - rho^k) <q, l> + rho^k <q, w> <= b - rho^k (b - |q|_A low),
+
+    which is out of reach as long as rho^k (b / |q|_A - low) > reach max|z|_A: tested at every layer. At layer 0 no
+    ordinary token is followed, or in a tie, if the others have best scores above |q|_A low.
+    """
+    found = _short_followers(run)
+    if found is None:
+        return None
+    ordinary, target, low, margin = found
+    tokens, of = run.cloud.tokens, run.cloud.point_of
+    index = np.flatnonzero(~ordinary[of])
+
+    def unseen(rest: Run) -> bool:
+        return rest.layer == 0 or rest.rho**rest.layer * (rest.lowest - low) > max(rest.blur, RESOLUTION) * rest.largest
+
+    rest = limit_of_rest(tokens[index], index, problem, max_layers, unseen)
+    if rest is None:
+        return None
+    run.forget()
+    n, first = len(tokens), run.cloud.first
+    role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
+    cluster_of = np.zeros(len(ordinary), np.int64)
+    cluster_of[of[index]] = rest.cluster
+    cluster, targets = cluster_of[target][of], first[target][of]
+    role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
+    targets[index] = rest.whole_target()
+    del found, ordinary, target, cluster_of  # memory for the result
+    return assemble(
+        tokens, problem, decided_at, role, targets, rest.whole_groups(), (cluster, rest.centers, rest.kind),
+        min(rest.margin, margin), rest.undecided,
+    )  # fmt: skip
+
+
+def _short_followers(run: Run) -> tuple[NDArray[np.bool_], Ints, float, float] | None:
+    """Which points are ordinary, the target of every point, `low`, and the narrowest gap; None if too few are."""
+    s = run.search()
+    if run.small or not s.scores.query_norms.all():
+        return None
+    target, clear = s.found.target, s.found.gap > s.flag
+    leads = clear & (target == np.arange(len(target)))
+    settled = clear & leads[target] & ~leads
+    low = LOW * float((s.found.best / s.scores.query_norms)[~settled].min())
+    ordinary = settled & (s.scores.point_norms < low)
+    if run.metric.A is not None:  # the longest point sets the width of bands
+        size = lengths(run.points)
+        ordinary &= size <= size[leads].max(initial=0.0)
+    if 2 * ordinary.sum() < len(target):
+        return None
+    won = clear & np.isfinite(s.found.gap)
+    return ordinary, target, low, float((s.found.gap[won] / s.scale[won]).min(initial=np.inf))
 
 
 def reach(problem: Problem) -> float:

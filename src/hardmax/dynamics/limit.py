@@ -144,14 +144,18 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
+    run = None
     if cloud.n >= LARGE:
-        from hardmax.dynamics import large, space
+        from hardmax.dynamics import large
 
-        aside = large.limit_in_plane if cloud.dim == 2 else space.limit_in_space
-        found = aside(cloud.tokens, problem, max_layers)
+        if cloud.dim == 2:
+            found = large.limit_in_plane(cloud.tokens, problem, max_layers)
+        else:
+            run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
+            found = large.limit_by_norm(run, problem, max_layers)
         if found is not None:
             return found
-    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
+    run = run or Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
     # Waiting until followers merge with their leaders in float64 is pointless where comparisons are undecided already
     # and rational arithmetic can take over.
     rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0

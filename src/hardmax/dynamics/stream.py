@@ -34,8 +34,7 @@ from hardmax.dynamics.engine import SMALL
 from hardmax.dynamics.large import CHUNK, COUNTED, Rest, few_distinct
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.plane import Pool
-from hardmax.dynamics.space import InSpace
-from hardmax.dynamics.stream_ways import InPlane
+from hardmax.dynamics.stream_ways import InPlane, InSpace
 from hardmax.errors import BadInput, HardmaxError, counted
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import write_file
