@@ -302,7 +302,7 @@ def test_extreme_steps_are_refused(alpha):
 
 def test_max_layers_is_a_count():
     for bad in (1.5, -1, "many"):
-        with pytest.raises(hx.BadInput, match="^max_layers is"):
+        with pytest.raises(hx.BadInput, match=r"^max_layers is"):
             hx.limit(SQUARE, max_layers=bad)
 
 
