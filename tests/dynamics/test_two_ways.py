@@ -13,6 +13,7 @@ from cases import cases
 from hardmax.dynamics.follow_sets import LayerSets, SetTable
 from hardmax.jit import ways
 from hardmax.jit.ways import COMPILED, PLAIN, Job, forced
+from stored_code import store
 
 KINDS = ("gauss", "cube", "grid", "rounded", "polygon", "copies", "mirrored", "scaled", "line", "zeros")
 JOBS = ("limit", "simulate", "batch", "heads", "any matrix")
@@ -151,8 +152,7 @@ def test_a_job_is_plain_until_it_is_ready_too_large_or_has_cost_too_much(monkeyp
     assert job.plain(1000)  # nothing is stored, and compiling costs more
     job.spent = ways.PATIENCE_TO_COMPILE
     assert not job.plain(1000)
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "kernels.run-12.py311.nbi").touch()
+    store(tmp_path, "kernels.run")
     job = Job("kernels.run")
     job.spent = 2 * ways.PATIENCE
     monkeypatch.setattr(Job, "of_all", job.spent)
@@ -164,7 +164,7 @@ def test_a_job_is_plain_until_it_is_ready_too_large_or_has_cost_too_much(monkeyp
 
 def test_stored_code_is_loaded_sooner_once_numba_is_in_memory(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    (tmp_path / "kernels.run-12.py311.nbi").touch()
+    store(tmp_path, "kernels.run")
     job = Job("kernels.run")
     job.spent = (ways.PATIENCE_WITH_NUMBA + ways.PATIENCE) / 2
     monkeypatch.setattr(Job, "of_all", job.spent)
@@ -180,7 +180,7 @@ def test_the_disk_is_not_looked_at_for_every_job(monkeypatch, tmp_path):
     job.spent = 2 * ways.PATIENCE
     monkeypatch.setattr(Job, "of_all", job.spent)
     assert job.plain(1000)
-    (tmp_path / "kernels.run-12.py311.nbi").touch()
+    store(tmp_path, "kernels.run")
     assert job.plain(1000)  # what was not there a moment ago
     job.spent *= 2
     assert not job.plain(1000)
@@ -189,7 +189,7 @@ def test_the_disk_is_not_looked_at_for_every_job(monkeypatch, tmp_path):
 def test_numba_is_loaded_when_all_jobs_together_have_cost_as_much(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.delitem(sys.modules, "numba", raising=False)
-    (tmp_path / "kernels.run-12.py311.nbi").touch()
+    store(tmp_path, "kernels.run")
     job, idle = Job("kernels.run"), Job("kernels.run")
     job.spent = 2 * ways.PATIENCE_WITH_NUMBA
     monkeypatch.setattr(Job, "of_all", ways.PATIENCE / 2)

@@ -3,44 +3,35 @@
 import os
 import subprocess
 import sys
-from hashlib import sha1
-from pathlib import Path
 
 import pytest
 
-from hardmax.jit import ways
 from hardmax.jit.ways import PATIENCE_TO_COMPILE, WORTH_COMPILING, Job
+from stored_code import store
 
-FEW = 1000
+FEW, KERNEL = 1000, "module.kernel"
 
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    return Job("module.kernel")
-
-
-def store(cache, room=Path(ways.__file__).parents[1] / "sentiment"):
-    """What Numba writes in `cache` for a function of a module in `room`."""
-    folder = cache / f"{room.name}_{sha1(str(room).encode()).hexdigest()}"
-    folder.mkdir()
-    (folder / "module.kernel-1.py311.nbi").touch()
+    return Job(KERNEL)
 
 
 def test_little_work_loads_nothing_even_if_it_is_stored(job, tmp_path):
-    store(tmp_path)
+    store(tmp_path, KERNEL)
     assert job.plain_up_to(FEW, FEW)
 
 
 def test_more_work_loads_what_is_stored_and_compiles_nothing(job, tmp_path):
     assert job.plain_up_to(FEW, FEW + 1)
     assert job.plain_up_to(FEW, WORTH_COMPILING * FEW)
-    store(tmp_path)
+    store(tmp_path, KERNEL)
     assert not job.plain_up_to(FEW, FEW + 1)
 
 
 def test_what_another_installation_stored_in_the_same_folder_does_not_count(job, tmp_path):
-    store(tmp_path, tmp_path / "elsewhere" / "hardmax" / "sentiment")
+    store(tmp_path, KERNEL, tmp_path / "elsewhere" / "hardmax" / "sentiment")
     assert not job.stored
     assert job.plain_up_to(FEW, FEW + 1)
 

@@ -12,6 +12,7 @@ import pytest
 
 from hardmax.web import limits
 from hardmax.web.pool import Broken, Busy, NotReady, Pool, TooSlow
+from stored_code import store
 
 SLOW = "corpus"  # reads and predicts a thousand reviews: a second or two
 
@@ -196,7 +197,7 @@ def test_answers_come_while_another_process_compiles_in_the_background(tmp_path,
 
 def test_what_is_compiled_is_not_compiled_again(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    (tmp_path / "fused.run_clouds-1.py311.nbi").touch()
+    store(tmp_path, "fused.run_clouds")
     pool = Pool(workers=1)
     pool.compile()
     assert not pool.compiling
