@@ -223,8 +223,10 @@ def _in_the_plane(claims: Claims, alpha: float, matrix: Any) -> list[str]:
     aside[outermost(tokens)] = False
     aside &= c.role == FOLLOWER
     for group in c.groups:
-        if len(group) < len(tokens):  # those of the origin's own group are known to stay
+        if len(group) < len(tokens):
             aside[np.asarray(group, np.int64)] = False
+        elif origin is None or not origin.stays:  # the group of all is its own
+            raise TooClose
     if origin is not None:
         aside[origin.place] = False
     last, inside, blur, unclear = int(c.decided_at.max()), None, 0.0, np.empty(0, np.int64)

@@ -25,6 +25,10 @@ class Origin:
     mean: Floats
     undecided: int = 0
 
+    @property
+    def stays(self) -> bool:
+        return not self.mean.any()
+
 
 def at_origin(tokens: Floats) -> Ints:
     some = np.flatnonzero(tokens[:, 0] == 0)
