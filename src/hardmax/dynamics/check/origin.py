@@ -45,8 +45,10 @@ def origin_of(claims: "Claims", A: Floats | None, tie: float) -> Origin | None:
         TooClose: It is not so, or only a replay of all tokens can tell.
     """
     c, tokens, weight = claims.c, claims.tokens, claims.weight
+    if weight is None:  # copies are left out before wherever there is such a token
+        return None
     here = at_origin(tokens)
-    if not len(here) or weight is None:
+    if not len(here):
         return None
     place = int(here[0])
     if c.decided_at[place] > 0:
