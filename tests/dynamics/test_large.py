@@ -50,7 +50,7 @@ def test_short_tokens_are_set_aside_in_space(kind, alpha, monkeypatch):
     assert found.certificate == whole.certificate
 
 
-def test_a_token_at_the_origin_follows_everyone_and_is_left_to_the_engine():
+def test_a_token_at_the_origin_moves_toward_the_mean_of_everyone_first():
     Z = np.concatenate((np.random.default_rng(0).normal(size=(N, 2)), [[0.0, 0.0]]))
     eq = hx.limit(Z)
     assert eq.certificate.verify(Z)
