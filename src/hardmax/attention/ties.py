@@ -38,7 +38,7 @@ TIE_UNITS = 64  # units of rounding that a tie may be off; see above
 WIDEST = 1e300  # of a band: wider than any score of a scaled query
 NARROW = 62  # bits of integers that go into int64
 FEW_SUMMANDS, PARTS = 4096, 4  # up to so many numbers a plain exact sum is as fast; parts of numbers, at most
-HIGHEST = 1020  # exponent of two of a number that can be added to
+HUGE = 2.0**900  # larger numbers, and infinite ones, are left to the plain sum
 PAIRS = 1 << 16  # compared at once: a few arrays of them fit into the cache
 
 
@@ -218,10 +218,10 @@ def _exact_sum(values: Floats) -> float:
         return fsum(values.tolist())
     rest, sums, bits = values, list[float](), (len(values) + 2).bit_length()
     for _ in range(PARTS):
-        exponent = int(np.frexp(np.abs(rest).max())[1]) + bits
-        if exponent > HIGHEST:
+        if not (largest := float(np.abs(rest).max())) < HUGE:
             break
-        part = (rest + 2.0**exponent) - 2.0**exponent
+        shift = np.ldexp(1.0, int(np.frexp(largest)[1]) + bits)
+        part = (rest + shift) - shift
         rest = rest - part
         sums.append(float(part.sum()))
         if not rest.any():

@@ -38,10 +38,11 @@ class Origin:
 
     def move(self, run: Run, look: Look) -> None:
         """The step of a run in which the token may wait."""
-        point = self._point(run) if self.waits(run) else look.active[:0]
+        waited = self.waits(run)
         run.move(look)
-        run.points[point] = run.alpha * self.mean / (1.0 + run.alpha)
-        run.active = np.union1d(run.active, point)
+        if waited:
+            run.points[point := self._point(run)] = run.alpha * self.mean / (1.0 + run.alpha)
+            run.active = np.union1d(run.active, point)
 
     def end(self, run: Run) -> None:
         """It follows the last group, which is everyone."""
