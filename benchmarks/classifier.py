@@ -81,7 +81,8 @@ def main() -> None:
 
 def load_set(name: str, folder: Path | None, quick: bool) -> tuple[list[str], np.ndarray, list[str], np.ndarray]:
     """Texts and labels to learn from, and to test on."""
-    from hardmax.text.datasets import by_blocks, match_labels, read
+    from hardmax.text.datasets import match_labels, read
+    from hardmax.text.held_out import by_blocks
 
     if name == "imdb":
         found = read("imdb")

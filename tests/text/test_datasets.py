@@ -18,7 +18,7 @@ import pytest
 
 from hardmax.errors import BadInput, MissingExtra, NotFetched
 from hardmax.text import datasets
-from hardmax.text.datasets import at_random, by_blocks, fetch, match_labels, read, read_batches, tidy_labels
+from hardmax.text.datasets import fetch, match_labels, read, read_batches, tidy_labels
 from hardmax.text.tables import BadRow, Row, expected_rows, lines, rows
 
 ROWS = [("A good film", "positive"), ('He said "no"\nand left', "negative"), ("fine", "positive")]
@@ -309,22 +309,6 @@ def test_labels_find_the_spelling_of_the_model():
 
 def test_numbers_match_classes_that_are_spelled_as_strings():
     assert match_labels(np.array([2, 1]), ("1", "2", "none")).tolist() == ["2", "1"]
-
-
-def test_blocks_keep_neighbors_together():
-    labels = np.array([0] * 1000 + [1] * 1000)
-    learn, aside = by_blocks(labels, part=0.1, blocks=10)
-    assert len(aside) == 200
-    assert set(learn) | set(aside) == set(range(2000))
-    assert np.count_nonzero(np.diff(aside) > 1) == 19
-    assert labels[aside].mean() == 0.5
-
-
-def test_the_random_split_is_seventy_to_thirty_and_repeats():
-    learn, aside = at_random(50_000, seed=3)
-    assert (len(learn), len(aside)) == (35_000, 15_000)
-    assert not set(learn) & set(aside)
-    assert (at_random(50_000, seed=3)[1] == aside).all()
 
 
 class Quiet(SimpleHTTPRequestHandler):

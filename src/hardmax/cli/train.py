@@ -140,7 +140,7 @@ Labeled = tuple[Sequence[str], Any]
 
 def _hold_out(found: "Dataset", part: float, how: str, seed: int) -> tuple[Labeled, Labeled | None]:
     """Texts and labels to learn from, and those that are held out."""
-    from hardmax.text.datasets import at_random, by_blocks
+    from hardmax.text.held_out import at_random, by_blocks
     from hardmax.text.stored import some_of
 
     labels = found.named_labels()

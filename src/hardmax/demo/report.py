@@ -148,7 +148,7 @@ def sentiment_section(folder: Path, progress: Progress) -> Markup:
     """
     from hardmax.sentiment.estimator import HardmaxClassifier
     from hardmax.text import datasets
-    from hardmax.text.datasets import by_blocks
+    from hardmax.text.held_out import by_blocks
 
     try:
         found = datasets.read("imdb")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput, need
 from hardmax.text import datasets
-from hardmax.text.datasets import at_random, by_blocks
+from hardmax.text.held_out import at_random, by_blocks
 from hardmax.text.vocabulary import Vocabulary
 
 LENGTH = 128

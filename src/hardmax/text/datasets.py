@@ -1,4 +1,4 @@
-"""Data sets of labeled texts: `imdb`, the aclImdb folder or archive, and tables; their download; held-out parts."""
+"""Data sets of labeled texts: `imdb`, the aclImdb folder or archive, and tables; and their download."""
 
 import csv
 import os
@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
 from importlib.util import find_spec
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, MissingExtra, NotFetched, need
 from hardmax.text.encoding import decoded
+from hardmax.text.held_out import Indices
 from hardmax.text.stored import StoredTexts
 from hardmax.text.tables import SUFFIXES, BadRow, Row, rows
 
@@ -34,7 +35,6 @@ SOURCES = {
 }
 
 IMDB_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"
-Indices = NDArray[np.int64]
 REVIEWS = ("negative", "positive")  # what 0 and 1 mean in imdb and aclImdb
 _ACL = re.compile(r"(?:^|/)(train|test)/(neg|pos)/(\d+)_(\d+)\.txt$")
 # Other spellings of the two classes of a review.
@@ -269,46 +269,6 @@ def match_labels(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]
         fix="spell the labels like the classes (0/1, neg/pos, negative/positive mean the same), or choose another "
         "column with --label",
     )
-
-
-def by_blocks(labels: ArrayLike, part: float = 0.1, blocks: int = 10) -> tuple[Indices, Indices]:
-    """Indices to learn from, and indices to hold out: for each class `blocks` runs of neighbors, evenly spaced.
-
-    Neighbors in a list of reviews are often about the same film. A random held-out part then shares films with the
-    rest, and models that rely on names look 1 to 3 points better than they are. Blocks keep neighbors together.
-
-    Example:
-        >>> learn, held_out = by_blocks([0] * 10 + [1] * 10, part=0.2, blocks=1)
-        >>> held_out.tolist()
-        [0, 1, 10, 11]
-    """
-    if not 0 < part < 1 or blocks < 1:
-        raise BadInput(
-            "part must be between 0 and 1, and blocks must be at least 1", found=f"part={part}, blocks={blocks}"
-        )
-    given = np.asarray(labels)
-    held_out = np.zeros(len(given), bool)
-    for label in np.unique(given):
-        members = np.flatnonzero(given == label)
-        edges = np.linspace(0, len(members), min(blocks, len(members)) + 1).astype(int)
-        for a, b in pairwise(edges):
-            held_out[members[a : a + round((b - a) * part)]] = True
-    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
-
-
-def at_random(count: int, part: float = 0.3, seed: int = 0) -> tuple[Indices, Indices]:
-    """Indices to learn from, and a random part to hold out.
-
-    30 % is the protocol of [AFZ24, section 6] (on all 50,000 reviews together).
-
-    Example:
-        >>> learn, held_out = at_random(10)
-        >>> len(learn), len(held_out)
-        (7, 3)
-    """
-    order: Indices = np.random.default_rng(seed).permutation(count)
-    cut = count - round(count * part)
-    return np.sort(order[:cut]), np.sort(order[cut:])
 
 
 def archive(name: str) -> Path:
