@@ -45,7 +45,7 @@ def agree(Z, A=None, rows=None, units=2.0**-20, definite=True, condition=1.0, ba
     assert np.all(found.gap[~close] > resolution[~close])
 
     band = band_units * size * scale
-    indptr, indices = asked.collect(best, band)
+    indptr, indices = asked.collect(best, band).rows(np.arange(len(own)))
     inside = (best - band)[:, None] <= S
     np.testing.assert_array_equal(indptr, np.concatenate(([0], np.cumsum(inside.sum(1)))))
     np.testing.assert_array_equal(indices, np.nonzero(inside)[1])

@@ -7,6 +7,7 @@ import pytest
 from fuzz_clouds import hard_cloud
 
 from hardmax.attention.close_scores import blocks_of_rows, exact_top
+from hardmax.attention.row_sets import RowSets
 from hardmax.attention.ties import PAIRS
 from hardmax.cloud.metric import metric
 from hardmax.cloud.tokens import cloud
@@ -22,7 +23,7 @@ def everyone_against_everyone(Z, A=None):
     c = cloud(Z)
     m, dim = c.points.shape
     pairs = np.tile(np.arange(m), m)
-    found = exact_top(c, metric(A, dim, definite=False), np.arange(m), np.arange(0, m * m + 1, m), pairs)
+    found = exact_top(c, metric(A, dim, definite=False), np.arange(m), RowSets.of(np.arange(0, m * m + 1, m), pairs))
     points = whole(c.points)
     queries = points if A is None else [[sum(map(mul, row, z)) for row in whole(A)] for z in points]
     scores = [[sum(map(mul, query, z)) for z in points] for query in queries]
@@ -62,12 +63,12 @@ def test_blocks_cover_every_row_once():
 def test_the_exact_maximum_is_found_where_floats_see_a_tie():
     tiny = 2.0**-60
     c = cloud([[1.0, tiny], [1.0, 0.0], [1.0, -tiny], [3.0, 1.0]])
-    top = exact_top(c, metric(None, 2), np.array([3]), np.array([0, 3]), np.array([0, 1, 2]))
+    top = exact_top(c, metric(None, 2), np.array([3]), RowSets.of(np.array([0, 3]), np.array([0, 1, 2])))
     assert top.tolist() == [True, False, False]
 
 
 def test_a_matrix_is_taken_exactly_too():
     c = cloud([[1.0, 1.0], [1.0, -1.0], [0.5, 0.0]])
-    rows, indptr, index = np.array([2]), np.array([0, 2]), np.array([0, 1])
-    assert exact_top(c, metric([[1.0, 0.0], [0.0, 3.0]], 2), rows, indptr, index).tolist() == [True, True]
-    assert exact_top(c, metric([[1.0, 1e-30], [1e-30, 3.0]], 2), rows, indptr, index).tolist() == [True, False]
+    rows, sets = np.array([2]), RowSets.of(np.array([0, 2]), np.array([0, 1]))
+    assert exact_top(c, metric([[1.0, 0.0], [0.0, 3.0]], 2), rows, sets).tolist() == [True, True]
+    assert exact_top(c, metric([[1.0, 1e-30], [1e-30, 3.0]], 2), rows, sets).tolist() == [True, False]

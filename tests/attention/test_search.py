@@ -150,7 +150,7 @@ def test_a_band_below_the_maximum_is_complete_even_if_the_best_score_is_understa
     N = norms(Z, Z)
     S = scores(Z[:40], Z)
     low = np.sort(S, axis=1)[:, -30]
-    indptr, indices = Scores(Z[:40], N[:40], Z, N).collect(low, np.zeros(40))
+    indptr, indices = Scores(Z[:40], N[:40], Z, N).collect(low, np.zeros(40)).rows(np.arange(40))
     np.testing.assert_array_equal(np.diff(indptr), np.full(40, 30))
     np.testing.assert_array_equal(indices, np.nonzero(low[:, None] <= S)[1])
 
@@ -167,7 +167,7 @@ def test_threads_do_not_change_the_answer(d, monkeypatch):
         monkeypatch.setattr(search_threads, "PARALLEL_FROM", start)
         found = Scores(Z, N, Z, N).find(resolution, np.arange(len(Z)))
         bands = Scores(Z, N, Z, N).collect(found.best, 64 * EPS * N * N.max())
-        answers.append((found.target, found.best, found.gap, *bands))
+        answers.append((found.target, found.best, found.gap, bands.which, bands.indptr, bands.members))
     for other in answers[1:]:
         for one, two in zip(answers[0], other, strict=True):
             np.testing.assert_array_equal(one, two)

@@ -12,6 +12,7 @@ from hardmax.attention.ties import weighted_mean
 from hardmax.dynamics import large
 from hardmax.dynamics import limit as limit_module
 from hardmax.dynamics.certificate import TIE
+from hardmax.dynamics.tie_locks import _mean
 from origin_clouds import CLOUDS, LARGE, MOVES, STAYS, A, mirrored
 
 
@@ -49,6 +50,15 @@ def test_an_origin_that_stays_for_some_layers_is_left_to_the_engine(in_plane):
     assert in_plane == [None]
     assert eq.certificate.decided_at[-1] == eq.certificate.decided_at.max() > 0
     assert eq.points[-1] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_mean_of_a_million_offsets_is_not_lost_in_rounding(in_plane):
+    """A plain sum of the offsets can err by more than the tie band, and then the origin seems to move."""
+    row = np.linspace(-1, 1, 1001)
+    eq = hx.limit(np.stack(np.meshgrid(row, row, indexing="ij"), -1).reshape(-1, 2))
+    assert in_plane[0] is eq
+    assert eq.certificate.decided_at.max() == 0
+    assert np.abs(_mean(eq.tokens - eq.points, np.ones(len(eq.tokens)))).max() < 1e-15
 
 
 @pytest.mark.parametrize("n", [100, 4096, 50_000])

@@ -12,36 +12,32 @@ query to size 1, so that what underflows is 2^-1060 at most.
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.row_sets import RowSets
 from hardmax.attention.ties import EPS, NARROW, PAIRS, WIDEST, integers, products
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 
 
-def exact_top(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
-    """Which of the candidates index[indptr[r]:indptr[r+1]] reach the exact maximum of <A z_rows[r], .> among them."""
-    top, counts = np.ones(len(index), bool), np.diff(indptr)
-    odd = np.flatnonzero(~_even(cloud.points, metric.A, rows, indptr, index))
-    if len(odd):
-        pairs = np.repeat(np.isin(np.arange(len(rows)), odd), counts)
-        pointers = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[odd])))
-        top[pairs] = _top_of_odd(cloud, metric, rows[odd], pointers, index[pairs])
-    return top
-
-
-def _even(points: Floats, A: Floats | None, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
-    """Rows all of whose candidates certainly score the same, since they differ only where A z_i is 0."""
+def even_rows(points: Floats, A: Floats | None, rows: Ints, sets: RowSets) -> NDArray[np.bool_]:
+    """Rows all of whose candidates, a set for each, certainly score the same: they differ only where A z_i is 0."""
     shown = points[rows] != 0
     if A is not None:
         shown = shown.astype(np.int64) @ (A != 0).T.astype(np.int64) > 0
-    even, columns = np.empty(len(rows), bool), np.ascontiguousarray(points.T)
-    for start, stop in blocks_of_rows(indptr):
-        here, counts = index[indptr[start] : indptr[stop]], np.diff(indptr[start : stop + 1])
-        row, base = np.repeat(np.arange(start, stop), counts), np.repeat(index[indptr[start:stop]], counts)
-        differs = np.zeros(len(here), bool)
-        for k, column in enumerate(columns):
-            differs |= (column.take(here) != column.take(base)) & shown[:, k].take(row)
-        even[start:stop] = ~np.logical_or.reduceat(differs, indptr[start:stop] - indptr[start])
+    first = np.repeat(sets.members[np.minimum(sets.indptr[:-1], len(sets.members) - 1)], sets.sizes)
+    even = np.ones(len(rows), bool)
+    for column, seen in zip(points.T, shown.T, strict=True):
+        even &= ~(sets.any(column.take(sets.members) != column.take(first))[sets.which] & seen)
     return even
+
+
+def exact_top(cloud: Cloud, metric: Metric, rows: Ints, sets: RowSets) -> NDArray[np.bool_]:
+    """Which of the candidates of each row, a set for each, reach the exact maximum of <A z_rows[r], .> among them."""
+    even = even_rows(cloud.points, metric.A, rows, sets)
+    top, odd = np.ones(int(sets.sizes[sets.which].sum()), bool), np.flatnonzero(~even)
+    if len(odd):
+        pairs = np.repeat(~even, sets.sizes[sets.which])
+        top[pairs] = _top_of_odd(cloud, metric, rows[odd], *sets.rows(odd))
+    return top
 
 
 def _top_of_odd(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:

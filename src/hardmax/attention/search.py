@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hardmax.attention.row_sets import RowSets
 from hardmax.attention.search_dense import TINY, collect_dense, faint_rows, find_dense, find_longest, norm_reach
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit.ways import Job
@@ -114,17 +115,18 @@ class Scores:
 
             Shells(queries, points, *self._bounds()).find(rows, resolution, own, target, best, second)
             job.ready = True
-        gap = best - second
-        return Found(target, best, np.where(gap <= resolution, gap, np.inf))
+        gap = np.subtract(best, second, out=second)
+        gap[~(gap <= resolution)] = np.inf
+        return Found(target, best, gap)
 
-    def collect(self, best: Floats, band: Floats) -> tuple[Ints, Ints]:
-        """For each query all j with <q_i, z_j> >= best_i - band_i, ascending: row i is indices[indptr[i]:indptr[i+1]].
+    def collect(self, best: Floats, band: Floats) -> RowSets:
+        """For each query the set of all j with <q_i, z_j> >= best_i - band_i.
 
         Example:
             >>> Z = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
             >>> N = np.sqrt([1.0, 2.0, 1.0])
-            >>> Scores(Z[:1], N[:1], Z, N).collect(np.ones(1), np.zeros(1))
-            (array([0, 2]), array([0, 1]))
+            >>> Scores(Z[:1], N[:1], Z, N).collect(np.ones(1), np.zeros(1)).sets()
+            [array([0, 1])]
         """
         queries, points, floor = self.queries, self.points, best - band
         a, (m, dim) = len(queries), points.shape
@@ -148,18 +150,18 @@ class Scores:
                 points, norms, kept = points[inner], norms[inner], kept[inner]
         few = FEW_FOR_A_TREE if dim <= TREE_DIMENSIONS else DENSE_QUERIES
         if len(points) <= DENSE_POINTS or a <= few:
-            indptr, indices = collect_dense(queries, floor, points)
+            found = collect_dense(queries, floor, points)
         elif dim <= TREE_DIMENSIONS:
             from hardmax.attention.search_tree import Tree
 
-            indptr, indices = Tree(points).collect(queries, floor)
+            found = Tree(points).collect(queries, floor)
             job.ready = True
         else:
             from hardmax.attention.search_shells import Shells
 
-            indptr, indices = Shells(queries, points, reach, norms).collect(floor)
+            found = Shells(queries, points, reach, norms).collect(floor)
             job.ready = True
-        return indptr, indices if len(kept) == m else kept[indices]
+        return found if len(kept) == m else found.renamed(kept)
 
     def _bounds(self) -> tuple[Floats, Floats]:
         """(reach, norms) with <q_i, z_j> <= reach_i * (norms_j + TINY) for the float64 numbers, rounding included."""
@@ -170,19 +172,11 @@ class Scores:
 
         return euclidean_bounds(self.queries, self.points)
 
-    def _collect_around(self, zero: Ints, best: Floats, band: Floats) -> tuple[Ints, Ints]:
+    def _collect_around(self, zero: Ints, best: Floats, band: Floats) -> RowSets:
         """`collect` where the queries in `zero` score 0 with every point: all, or none if the floor is above 0."""
-        a, m = len(self.queries), len(self.points)
-        rows = np.delete(np.arange(a), zero)
-        pointers, found = self.of(rows).collect(best[rows], band[rows])
-        counts = np.zeros(a, np.int64)
-        counts[rows] = np.diff(pointers)
-        counts[zero] = np.where(best[zero] - band[zero] <= 0.0, m, 0)
-        indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-        indices = np.empty(indptr[-1], np.int64)
-        of_zero = np.zeros(a, bool)
-        of_zero[zero] = True
-        of_zero = np.repeat(of_zero, counts)
-        indices[of_zero] = np.tile(np.arange(m), int(of_zero.sum()) // m)
-        indices[~of_zero] = found
-        return indptr, indices
+        rows = np.delete(np.arange(len(self.queries)), zero)
+        found, everyone = self.of(rows).collect(best[rows], band[rows]), np.arange(len(self.points))
+        sets = found.sets()
+        which = np.empty(len(self.queries), np.int64)
+        which[rows], which[zero] = found.which, len(sets) + (best[zero] > band[zero])
+        return RowSets.numbered(which, [*sets, everyone, everyone[:0]])

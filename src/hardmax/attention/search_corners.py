@@ -8,6 +8,7 @@ It is neither best nor second best, so the search may leave it out.
 
 import numpy as np
 
+from hardmax.attention.search_dense import largest_coordinate
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 
@@ -58,10 +59,11 @@ def _flag_outer(points, start, stop, center, radius, planes, flags):  # type: ig
     _test_group(group, count, planes, height, highest, members, flags)
 
 
-def outer_points(points: Floats) -> Ints | None:
+def outer_points(points: Floats, scale: float = 1.0) -> Ints | None:
     """Ascending indices of all points that can be best or second best; None if the cloud is too flat to tell.
 
-    Coordinates have to be of size about 1.
+    Args:
+        scale: a power of two that brings the coordinates to size 1.
 
     Example:
         >>> grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * 3), -1).reshape(-1, 3)
@@ -74,10 +76,10 @@ def outer_points(points: Floats) -> Ints | None:
     rng = np.random.default_rng(0)
     directions = rng.standard_normal((DIRECTIONS, d))
     directions[: 2 ** (d - 1)] = np.where((np.arange(2 ** (d - 1))[:, None] >> np.arange(d)) & 1, 1.0, -1.0)
-    middle = np.array([(column.min() + column.max()) / 2 for column in points.T])
-    distance = np.zeros(m)
+    middle = np.array([column.min() / 2 + column.max() / 2 for column in points.T])
+    distance = np.zeros(m)  # in units of the scale, as everything up to the planes
     for column, center in zip(points.T, middle, strict=True):
-        distance += (column - center) ** 2
+        distance += ((column - center) * scale) ** 2
     some = np.sort(distance[:: 1 + m // SAMPLE])  # any pool is right; far points are where the extremes are
     pool = np.flatnonzero(distance >= some[-1 - len(some) // 8])
     planes = []
@@ -89,10 +91,11 @@ def outer_points(points: Floats) -> Ints | None:
         if not len(pool):
             return None
     try:
-        sides = np.concatenate([ConvexHull(points[chosen]).equations for chosen in planes])
+        sides = np.concatenate([ConvexHull(points[chosen] * scale).equations for chosen in planes])
     except QhullError:
         return None
-    sides[:, d] += DEEP * max(1.0, float(np.abs(points).max()))
+    sides[:, d] += DEEP * max(1.0, largest_coordinate(points) * scale)
+    sides[:, d] /= scale
     radius = max(0.0, -float((sides[:, :d] @ middle + sides[:, d]).max())) * (1 - 1e-9)
     flags = np.zeros(m, np.uint8)
     over_parts(lambda start, stop: _flag_outer(points, start, stop, middle, radius, sides, flags), m, 64.0 * m)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from hardmax.attention.row_sets import RowSets
 from hardmax.cloud.tokens import Floats, Ints
 
 BLOCK = 1 << 16  # scores held at once: they stay in the cache
@@ -72,14 +73,14 @@ def find_longest(
         count *= 4
 
 
-def collect_dense(queries: Floats, floor: Floats, points: Floats) -> tuple[Ints, Ints]:
-    """For each query all j with <q_i, z_j> >= floor_i, ascending, in compressed rows (indptr, indices)."""
+def collect_dense(queries: Floats, floor: Floats, points: Floats) -> RowSets:
+    """For each query all j with <q_i, z_j> >= floor_i."""
     counts, found = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
     for some, scores in _blocks(queries, np.arange(len(queries)), points):
         row, index = np.nonzero(scores >= floor[some, None])
         counts.append(np.bincount(row, minlength=len(some)))
         found.append(index)
-    return np.cumsum(np.concatenate(counts)), np.concatenate(found)
+    return RowSets.of(np.cumsum(np.concatenate(counts)), np.concatenate(found))
 
 
 def _blocks(queries: Floats, rows: Ints, points: Floats) -> Iterator[tuple[Ints, Floats]]:

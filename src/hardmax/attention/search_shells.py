@@ -12,9 +12,10 @@ holds no point that matters; every other block is looked at again and its points
 
 import numpy as np
 
+from hardmax.attention.row_sets import RowSets
 from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import TINY, largest_coordinate
-from hardmax.attention.search_tree import compressed_rows, score
+from hardmax.attention.search_tree import found_by, score
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 from hardmax.jit.vectors import BLOCK, LANES, QUERIES, reached
@@ -23,6 +24,7 @@ FIRST_SHELLS = (2, 10, 42)  # blocks after the first shells; each later one is f
 RECORDS = 32  # blocks remembered for each query before they are looked at
 UNIT32 = 2.0**-24
 CORNERS_UP_TO, CORNERS_FROM = 4, 50_000  # dimensions and points where a cloud with corners is worth a closer look
+CHUNK = 1 << 17  # queries that go through all shells together, to save memory
 CORNERS_QUERIES = 4096  # and so many queries, which tell
 
 
@@ -153,7 +155,7 @@ def _search(  # type: ignore[no-untyped-def]
 def _gather(  # type: ignore[no-untyped-def]
     start, stop, queries, unit, length, reach, floor, points, scale, longest, keys, ids, tops, counts, found,
 ):  # fmt: skip
-    """Write i * (number of points) + index for all scores >= floor_i, four queries at a time, until `found` is full.
+    """Write the indices of all scores >= floor_i, query by query, until `found` is full; four are asked at a time.
 
     Returns the first query that is not done, and how many numbers were written for those before.
     """
@@ -162,6 +164,7 @@ def _gather(  # type: ignore[no-untyped-def]
     maxima = np.empty((QUERIES, LANES), np.float32)
     bar, acc = np.empty(QUERIES, np.float32), np.empty(BLOCK, np.float32)
     need = np.empty(QUERIES)
+    mixed, of = np.empty(found.shape[0], np.int64), np.empty(found.shape[0], np.int8)  # of the queries of one tile
     size = 0
     for r in range(start, stop, QUERIES):
         width, before = min(QUERIES, stop - r), size
@@ -188,9 +191,16 @@ def _gather(  # type: ignore[no-untyped-def]
                     if acc[x] >= bar[t] and j >= 0 and score(queries[i], points[j]) >= floor[i]:
                         if size == found.shape[0]:
                             return r, before
-                        found[size] = i * points.shape[0] + j
+                        found[size], of[size - before] = j, t
                         counts[i] += 1
                         size += 1
+        mixed[: size - before] = found[before:size]
+        place = before
+        for t in range(width):
+            for e in range(size - before):
+                if of[e] == t:
+                    found[place] = mixed[e]
+                    place += 1
     return stop, size
 
 
@@ -285,7 +295,7 @@ class Shells:
 
         Fails where rounding is coarser than usual (scores that underflow), so not with queries that small.
         """
-        kept = outer_points(self.points * self.scale)
+        kept = outer_points(self.points, self.scale)
         if kept is not None and (1 / self.unit).min() > 1e-280 * self.scale:
             self.order, self.size = kept[np.argsort(-self.norms[kept])], len(kept)
             self.keys, self.ids = self.keys[:0], self.ids[:0]
@@ -297,7 +307,8 @@ class Shells:
             some = rows[:: 1 + len(rows) // CORNERS_QUERIES].copy()  # of a view the search would be compiled again
             if 5 * self._through_shells(some, resolution, own, target, best, second, len(FIRST_SHELLS)) > len(some):
                 self.drop_inner()
-        self._through_shells(rows, resolution, own, target, best, second)
+        for start in range(0, len(rows), CHUNK):
+            self._through_shells(rows[start : start + CHUNK], resolution, own, target, best, second)
 
     def _through_shells(
         self, rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats, most: int = 99
@@ -356,8 +367,8 @@ class Shells:
 
         over_parts(part, len(rows), float(len(rows)) * (len(keys) - first) * BLOCK, QUERIES)
 
-    def collect(self, floor: Floats) -> tuple[Ints, Ints]:
-        """For each (non-zero) query all points with a score >= floor_i, ascending, in compressed rows."""
+    def collect(self, floor: Floats) -> RowSets:
+        """For each (non-zero) query all points with a score >= floor_i."""
         a, m = len(self.queries), len(self.points)
         self.widen(-(-m // BLOCK))
 
@@ -368,4 +379,4 @@ class Shells:
             )  # fmt: skip
             return done
 
-        return compressed_rows(part, a, m, float(a) * m, QUERIES)
+        return found_by(part, a, float(a) * m, QUERIES)

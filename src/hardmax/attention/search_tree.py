@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hardmax.attention.row_sets import RowSets, distinct
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 
@@ -114,8 +115,8 @@ def _find(rows, start, stop, queries, floor, resolution, points, ids, box, least
 
 
 @njit(error_model="numpy")
-def _collect(start, stop, queries, floor, points, ids, box, least, size, counts, found):  # type: ignore[no-untyped-def]
-    """Write i * size + index for all scores >= floor_i, until `found` is full.
+def _collect(start, stop, queries, floor, points, ids, box, least, counts, found):  # type: ignore[no-untyped-def]
+    """Write the indices of all scores >= floor_i, query by query, until `found` is full.
 
     Returns the first query that is not done, and how many numbers were written for those before.
     """
@@ -139,36 +140,38 @@ def _collect(start, stop, queries, floor, points, ids, box, least, size, counts,
                 if score(q, points[j]) >= floor[i]:
                     if written == found.shape[0]:
                         return i, before
-                    found[written] = i * size + ids[j]
+                    found[written] = ids[j]
                     written += 1
         counts[i] = written - before
     return stop, written
 
 
-def compressed_rows(
-    kernel: Callable[[int, int, Ints, Ints], tuple[int, int]], rows: int, size: int, work: float, multiple: int = 1
-) -> tuple[Ints, Ints]:
-    """Rows of ascending indices < size from a kernel that finds row * size + index for the rows start..stop-1.
+def found_by(
+    kernel: Callable[[int, int, Ints, Ints], tuple[int, int]], rows: int, work: float, multiple: int = 1
+) -> RowSets:
+    """The sets of indices that a kernel finds for the rows start..stop-1, one row after the other.
 
     The kernel is called with start, stop, an array for the number of indices of each row, and one for what it finds;
-    where that is full, it returns how far it came.
+    where that is full, it returns how far it came. It finds equal sets in the same order.
     """
-    counts, pieces = np.zeros(rows, np.int64), [np.empty(0, np.int64)]
+    counts, parts = np.zeros(rows, np.int64), list[tuple[int, Ints, list[Ints]]]()
 
     def part(start: int, stop: int) -> None:
-        room = max(FIRST_ROOM, 4 * (stop - start))
+        found = np.empty(max(FIRST_ROOM, 4 * (stop - start)), np.int64)
         while start < stop:
-            found = np.empty(room, np.int64)
             done, length = kernel(start, stop, counts, found)
-            pieces.append(found[:length])
-            room, start = 4 * room if done == start else room, done
+            if done == start:
+                found = np.empty(4 * len(found), np.int64)
+                continue
+            parts.append((start, *distinct(counts[start:done], found[:length])))
+            start = done
 
     over_parts(part, rows, work, multiple)
-    found = np.concatenate(pieces)
-    pieces.clear()
-    found.sort()  # rows stay together, indices ascend
-    found %= size
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))), found
+    which, sets = [np.empty(0, np.int64)], list[Ints]()
+    for _, local, groups in sorted(parts, key=lambda part: part[0]):
+        which.append(local + len(sets))
+        sets += groups
+    return RowSets.numbered(np.concatenate(which), sets)
 
 
 class Tree:
@@ -182,7 +185,6 @@ class Tree:
         with np.errstate(over="ignore"):
             codes = _curve(chosen, low, chosen.max(axis=0) - low, bits) if d > 1 else chosen[:, 0]
         order = np.argsort(codes, kind="stable")
-        self.size = len(points)
         self.points = np.ascontiguousarray(chosen[order])
         self.ids = order if subset is None else subset[order]
         leaves = 1
@@ -203,14 +205,14 @@ class Tree:
 
         over_parts(part, len(rows), 256.0 * len(rows))
 
-    def collect(self, queries: Floats, floor: Floats) -> tuple[Ints, Ints]:
-        """For each query all points with a score >= floor_i, ascending, in compressed rows."""
+    def collect(self, queries: Floats, floor: Floats) -> RowSets:
+        """For each query all points with a score >= floor_i."""
         a = len(queries)
 
         def part(start: int, stop: int, counts: Ints, found: Ints) -> tuple[int, int]:
             done: tuple[int, int] = _collect(
-                start, stop, queries, floor, self.points, self.ids, self.box, self.least, self.size, counts, found
+                start, stop, queries, floor, self.points, self.ids, self.box, self.least, counts, found
             )
             return done
 
-        return compressed_rows(part, a, self.size, 256.0 * a)
+        return found_by(part, a, 256.0 * a)

@@ -52,7 +52,8 @@ class Metric:
         <A z_i, z_j> could underflow is scaled up, without rounding. Usually there are none, and c = 1.0.
         """
         largest = _largest(points)
-        if float(largest.min()) * float(largest.max()) >= 2.0**FAINT:
+        smallest = float(largest.min()) or float(largest[largest > 0].min(initial=np.inf))
+        if smallest * float(largest.max()) >= 2.0**FAINT:
             queries = self.queries(points)
             return queries, self.norms(points, queries), 1.0
         exponent = _exponents(largest)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.row_sets import RowSets
 from hardmax.attention.search import Found, Scores
 from hardmax.attention.small import SMALL
 from hardmax.attention.ties import EPS, PAIRS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
@@ -178,9 +179,41 @@ class Run:
 
     def _resolve_close(self, active: Ints, close: Ints, s: "Search", target: Ints) -> dict[int, Ints]:
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
+        sets = s.scores.of(close).collect(s.found.best[close], s.flag[close])
+        sets = sets if self.seen is None else sets.renamed(self.seen)
+        whole = self._wholly_tied(active[close], sets, s.tie[close] >= s.flag[close])
+        every, size = sets.sets(), sets.sizes[sets.which]
+        if self.layer > 0:
+            self.undecided += int((size[whole] - 1).sum())
+        target[close] = -1
+        one = np.flatnonzero(whole & (size == 1))
+        target[close[one]] = sets.members[sets.indptr[sets.which[one]]]
+        several = np.flatnonzero(whole & (size > 1))
+        tied = zip(active[close[several]].tolist(), sets.which[several].tolist(), strict=True)
+        ties = {i: every[number] for i, number in tied}
+        if not whole.all():
+            odd = np.flatnonzero(~whole)
+            ties |= self._resolve_one_by_one(active, close, odd, sets, s, target)
+            ties = dict(sorted(ties.items()))
+        elif self.layer == 0:
+            self.exactly_tied = active[close]
+        return ties
+
+    def _wholly_tied(self, active: Ints, sets: RowSets, equal: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Queries that follow all points with close scores for certain; `equal`: those are within the tie band."""
+        if self.layer == 0:
+            from hardmax.attention.close_scores import even_rows
+
+            return equal & even_rows(self.points, self.metric.A, active, sets)
+        return equal & ~sets.any(self.role[sets.members] == FOLLOWER)[sets.which]
+
+    def _resolve_one_by_one(
+        self, active: Ints, close: Ints, odd: Ints, sets: RowSets, s: "Search", target: Ints
+    ) -> dict[int, Ints]:
+        """The same for the queries close[odd], pair by pair."""
+        whole, close, sets = np.delete(close, odd), close[odd], replace(sets, which=sets.which[odd])
+        indptr, index = sets.rows(np.arange(len(odd)))
         q, best, tie = s.scores.queries, s.found.best, s.tie
-        indptr, index = s.scores.of(close).collect(best[close], s.flag[close])
-        index = index if self.seen is None else self.seen[index]
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
         followed, floor = np.empty(len(index), bool), best[close] - tie[close]
         for start in range(0, len(index), PAIRS):
@@ -190,12 +223,12 @@ class Run:
         if self.layer == 0:
             from hardmax.attention.close_scores import exact_top
 
-            top = exact_top(self.cloud, self.metric, active[close], indptr, index)
+            top = exact_top(self.cloud, self.metric, active[close], sets)
             blurred = followed & ~top
             followed |= top
             self.undecided += int(blurred.sum())
             self.inexact_ties += int(blurred.sum())
-            self.exactly_tied = active[np.delete(close, row[blurred])]
+            self.exactly_tied = active[np.sort(np.concatenate((whole, np.delete(close, row[blurred]))))]
         else:
             behind = self._behind_its_base(row, index, q[close], followed, s.power[close])
             followed &= ~behind
@@ -298,13 +331,15 @@ class Run:
             if (name := group.tobytes()) not in means:
                 means[name] = weighted_mean(old[group], self.weights[group])
             mean[r] = means[name]
+        moved = (old[active] + self.alpha * mean) / (1.0 + self.alpha)
         self.layer += 1
-        if self.seen is None:
-            self.points = self.decided_points(self.layer)
-        else:
-            self.points = np.empty_like(old)  # rows that nobody looks at stay as they are
-            self.points[self.seen] = self.decided_points(self.layer, self.seen)
-        self.points[active] = (old[active] + self.alpha * mean) / (1.0 + self.alpha)
+        if self.layer == 1:  # the points that were given stay as they are
+            self.points = np.empty_like(old)
+        for start in range(0, len(old) if self.seen is None else len(self.seen), PAIRS):
+            part = slice(start, start + PAIRS)
+            some = part if self.seen is None else self.seen[part]  # the others stay where they are
+            self.points[some] = self.decided_points(self.layer, some)
+        self.points[active] = moved
 
     def decided_points(self, layer: int, rows: Ints | slice = slice(None)) -> Floats:
         """Closed-form positions at `layer` (rows of active points are meaningless)."""

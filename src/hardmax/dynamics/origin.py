@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from hardmax.attention.ties import integers, tie_band, weighted_mean
+from hardmax.attention.ties import tie_band, weighted_mean
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.certificate import TIE
@@ -68,11 +68,10 @@ class Origin:
         """
         others = np.ones(len(tokens))
         others[self.index] = 0.0
-        others /= others.sum()
         offset = tokens - limit
         band = 4 * tie_band(problem.tie_tolerance).own
-        drift = np.abs(others @ offset).max()
-        off = np.abs(others @ limit).max() > band * _longest(problem, tokens)
+        drift = np.abs(weighted_mean(offset, others)).max()
+        off = np.abs(weighted_mean(limit, others)).max() > band * _longest(problem, tokens)
         if decided_at.any() or off or drift > band * np.sqrt((offset * offset).sum(axis=1).max()):
             return None
         return int(not _is_mean(tokens, target, groups, self.index))
@@ -96,8 +95,7 @@ def _longest(problem: Problem, tokens: Floats) -> float:
 
 def _is_mean(tokens: Floats, target: Ints, groups: tuple[tuple[int, ...], ...], own: Ints) -> bool:
     """Whether the sum of all tokens, and of the ends of all but `own`, is exactly 0."""
-    whole = integers(tokens, narrow=True)[0]
-    if any(sum(column.tolist()) for column in whole.T):
+    if weighted_mean(tokens, np.ones(len(tokens))).any():  # rounded once, so it is 0 only if the sum is
         return False
 
     def total(ends: Ints) -> list[Fraction]:
@@ -106,7 +104,7 @@ def _is_mean(tokens: Floats, target: Ints, groups: tuple[tuple[int, ...], ...], 
         some = np.flatnonzero(count)
         times, sums = count[some].tolist(), [Fraction(), Fraction()]
         for n, end in zip(times, (some + lowest).tolist(), strict=True):
-            place = whole[end].tolist() if end >= 0 else mean(-1 - end)
+            place = [Fraction(x) for x in tokens[end].tolist()] if end >= 0 else mean(-1 - end)
             sums = [x + n * y for x, y in zip(sums, place, strict=True)]
         return sums
 

@@ -65,7 +65,7 @@ class History:
     def note(self, run: Run) -> bool:
         """Called after every look of the engine; whether it looked at gaps of at most `reach`."""
         self.run, self.last = run, run.layer
-        self._places.append(run.points)
+        self._places.append(run.points.copy())
         self.blur = max(self.blur, run.blur)
         return self.blur <= self.plane.reach
 

@@ -202,7 +202,7 @@ class InSpace:
             self.run, leaders = run, run.points[run.role == LEADER]
             self.longest = float(lengths(leaders).max(initial=0.0))
             self.body.settle(leaders)
-        self._places.append(run.points)
+        self._places.append(run.points.copy())
         return self._clear(run.layer, np.array(run.lowest), np.array(max(run.blur, RESOLUTION) * run.largest))
 
     def _clear(self, layer: int, best: Floats, gap: Floats) -> bool:

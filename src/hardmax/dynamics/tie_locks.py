@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import Scores
-from hardmax.attention.ties import NARROW, PAIRS, integers, products
+from hardmax.attention.ties import FEW_SUMMANDS, NARROW, PAIRS, integers, products, weighted_mean
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
 
@@ -79,10 +79,11 @@ def lock_ties(run: "Run", ties: dict[int, Ints], scores: Scores, largest: float)
     rounded = FloatTies(run, scores, largest)
     exact = ExactTies(run) if run.layer == 0 else None
     sets: dict[bytes, TieSet] = {}
+    known: dict[int, TieSet] = {}  # by the identity of a group, which most points share
     for i, group in ties.items():
-        if (name := group.tobytes()) not in sets:
-            sets[name] = TieSet(group, run.role)
-        sets[name].rows.append(i)
+        if (tied := known.get(id(group))) is None:
+            tied = known[id(group)] = sets.setdefault(group.tobytes(), TieSet(group, run.role))
+        tied.rows.append(i)
     turn, locked = np.zeros(len(run.role), np.int64), list[tuple[bytes, Ints]]()
     waiting = list(sets.items())
     while cases := [(name, case) for name, tied in waiting for case in tied.ready(run.role)]:
@@ -93,11 +94,11 @@ def lock_ties(run: "Run", ties: dict[int, Ints], scores: Scores, largest: float)
                 run.settle(rows, TIE, -1, t if exact is None else exact.settle(case, rows))
                 locked.append((name, rows))
         waiting = [(name, tied) for name, tied in waiting if tied.rows]
-    known = {group.tobytes(): g for g, group in enumerate(run.groups)} if locked else {}
+    number = {group.tobytes(): g for g, group in enumerate(run.groups)} if locked else {}
     for name, rows in sorted(locked, key=lambda of: min(sets[of[0]].first)):
-        if known.setdefault(name, len(run.groups)) == len(run.groups):
+        if number.setdefault(name, len(run.groups)) == len(run.groups):
             run.groups.append(sets[name].group)
-        run.target[rows] = -1 - known[name]
+        run.target[rows] = -1 - number[name]
 
 
 class FloatTies:
@@ -128,13 +129,13 @@ class FloatTies:
     def _face(self, case: Case) -> tuple[Floats, bool]:
         """The same without (4)."""
         (base, offset, weight), own = self._moving(case.others), case.own
-        t = weight @ base / weight.sum()
+        t = _mean(base, weight)
         if own is not None:
             if np.abs(t - self.run.points[own]).max() * self.largest > self.band:
                 return t, False
             t = self.run.points[own]
         query = self.metric.queries(t[None])[0]
-        drift = weight @ offset / weight.sum()
+        drift = _mean(offset, weight)
         return t, bool(
             np.abs(base @ query - query @ t).max() <= self.band
             and np.abs(drift).max() * self.longest <= self.offset_band
@@ -190,8 +191,7 @@ class ExactTies:
     def face(self, case: Case) -> tuple[tuple[int, ...], bool]:
         """t, and whether (2), (3), (4) and the second half of (1) hold."""
         weight = self.run.cloud.multiplicity[case.others]
-        number, place = np.unique(self._numbers(case.others), return_inverse=True)
-        share = np.bincount(place.reshape(-1), weights=weight).astype(np.int64)
+        number, share = self._shares(case.others, weight)
         bases, total = self._bases(number), int(weight.sum())
         unit = lcm(*bases[:, -1].tolist())
         t = _lowest([*products(share * (unit // bases[:, -1]), bases[:, :-1]).tolist(), total * unit])
@@ -223,7 +223,7 @@ class ExactTies:
 
     def seen_from(self, rows: Ints, others: Ints) -> NDArray[np.bool_]:
         """The first half of (1): all w in T score the same, so each base must score what one of them scores."""
-        queries, bases = self._queries(self.whole[rows]), self._bases(np.unique(self._numbers(others)))
+        queries, bases = self._queries(self.whole[rows]), self._bases(self._shares(others, np.ones(len(others)))[0])
         level = products(queries, self.whole[others[0]])
         same = products(queries, bases[:, :-1].T) == products(level[:, None], bases[:, -1][None])
         return np.asarray(same.all(axis=1) & np.isin(rows, self.run.exactly_tied), dtype=bool)
@@ -235,6 +235,15 @@ class ExactTies:
             return products(weight.astype(object), here)
         high, low = here >> NARROW // 2, here & (1 << NARROW // 2) - 1  # sums of the halves fit into int64
         return products(weight, high).astype(object) * (1 << NARROW // 2) + products(weight, low)
+
+    def _shares(self, others: Ints, weight: NDArray[Any]) -> tuple[Ints, Ints]:
+        """The numbers of the bases of T, and how much weight is on each."""
+        numbers = self._numbers(others)
+        if len(numbers) > len(self.bases):  # no need to sort them
+            share = np.bincount(numbers, weights=weight)
+            return (some := np.flatnonzero(share)), share[some].astype(np.int64)
+        some, place = np.unique(numbers, return_inverse=True)
+        return some, np.bincount(place.reshape(-1), weights=weight).astype(np.int64)
 
     def _numbers(self, others: Ints) -> Ints:
         new = others[self.base_of[others] < 0]  # leaders and followers; tied points have theirs since `settle`
@@ -255,6 +264,11 @@ class ExactTies:
 
     def _queries(self, z: NDArray[Any]) -> NDArray[Any]:
         return z if self.A is None else products(z, self.A.T)
+
+
+def _mean(rows: Floats, weight: Floats) -> Floats:
+    """sum_r w_r x_r / sum_r w_r; a plain sum of many terms would err by more than the tie band."""
+    return weighted_mean(rows, weight) if len(rows) > FEW_SUMMANDS else weight @ rows / weight.sum()
 
 
 def _lowest(base: list[int]) -> tuple[int, ...]:
