@@ -8,8 +8,10 @@ scores is larger in exact arithmetic is not decided here.
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.attention.row_sets import RowSets
 from hardmax.attention.search_dense import TINY, collect_dense, faint_rows, find_dense, find_longest, norm_reach
@@ -17,10 +19,16 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit.ways import Job
 from hardmax.shapes import Array, Float, Int, checked
 
+if TYPE_CHECKING:
+    from hardmax.attention.search_shells import Shells
+
 DENSE_POINTS = 64  # up to this many points, or queries, comparing everything is fastest
 DENSE_QUERIES = 4
 FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing this many with every point
 TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
+CONE_QUERIES, CONE_SAMPLE = 4096, 4096  # from how many queries on cones may pay, and how many of them tell
+CONE_DIMENSIONS = 4  # cones are narrow with few candidates; in more dimensions they need ties, or very many queries
+VERY_MANY = 1 << 18
 
 # What goes the plain way, the dense search, while its compiled code is not in memory; by dimension, 3 for all above 2.
 _FIND = {1: Job("search_tree._find"), 2: Job("search_plane._search"), 3: Job("search_shells._search")}
@@ -36,11 +44,13 @@ class Found:
         target: (a,) index of the point with the largest score; the smallest index among equal float64 scores.
         best: (a,) that score.
         gap: (a,) best minus the largest score of the other points where that is <= the resolution asked for; else inf.
+        tied: what `collect` gives for the queries with a gap of at most `close`, if the search came across it.
     """
 
     target: Int[Array, " a"]
     best: Float[Array, " a"]
     gap: Float[Array, " a"]
+    tied: RowSets | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,18 +78,19 @@ class Scores:
         """Those of some queries."""
         return replace(self, queries=self.queries[rows], query_norms=self.query_norms[rows])
 
-    def find(self, resolution: Floats, own: Ints) -> Found:
+    def find(self, resolution: Floats, own: Ints, close: Floats | None = None) -> Found:
         """Best point and gap of each query: argmax_j <q_i, z_j>, and best_i - max_{j != target_i} <q_i, z_j>.
 
         Args:
             resolution: (a,) gaps up to this are exact float64 differences; larger ones come back as inf.
             own: (a,) index in `points` of the querying token, a lower bound of its best score.
+            close: (a,) at most the resolution; see `Found.tied`.
 
         Example:
             >>> Z = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
             >>> N = np.array([1.0, 3.0, 1.0])
             >>> Scores(Z, N, Z, N).find(np.full(3, 6.0), np.arange(3))
-            Found(target=array([1, 1, 2]), best=array([3., 9., 1.]), gap=array([2., 6., 1.]))
+            Found(target=array([1, 1, 2]), best=array([3., 9., 1.]), gap=array([2., 6., 1.]), tied=None)
         """
         queries, points = self.queries, self.points
         resolution, own = np.ascontiguousarray(resolution, np.float64), np.ascontiguousarray(own, np.int64)
@@ -90,7 +101,7 @@ class Scores:
         if len(zero):
             second[zero] = 0.0 if len(points) > 1 else -np.inf
             rows = np.delete(rows, zero)
-        job = _FIND[min(dim, 3)]
+        job, tied = _FIND[min(dim, 3)], None
         if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
             find_dense(queries, points, rows, target, best, second)
         elif job.plain(len(rows) * points.size):
@@ -111,13 +122,50 @@ class Scores:
             find_plane(queries, rows, points, resolution, target, best, second)
             job.ready = True
         else:
-            from hardmax.attention.search_shells import Shells
-
-            Shells(queries, points, *self._bounds()).find(rows, resolution, own, target, best, second)
+            tied = self._find_in_space(rows, resolution, own, close, target, best, second)
             job.ready = True
         gap = np.subtract(best, second, out=second)
         gap[~(gap <= resolution)] = np.inf
-        return Found(target, best, gap)
+        if tied is None or close is None:
+            return Found(target, best, gap)
+        number, sets = tied
+        number[zero] = len(sets)
+        return Found(
+            target, best, gap, RowSets.numbered(number[gap <= close].astype(np.int64), [*sets, np.arange(len(points))])
+        )
+
+    def _find_in_space(
+        self, rows: Ints, resolution: Floats, own: Ints, close: Floats | None, target: Ints, best: Floats,
+        second: Floats,
+    ) -> tuple[NDArray[np.int32], list[Ints]] | None:  # fmt: skip
+        """By shells or by cones; these give the numbers of the sets of close points, and the sets."""
+        from hardmax.attention.search_cones import find_by_cones
+        from hardmax.attention.search_shells import Shells
+
+        a, dim = self.queries.shape
+        many = len(rows) >= CONE_QUERIES
+        shells = None if many and dim == 3 else Shells(self.queries, self.points, *self._bounds())
+        if many and (shells is None or self._suits_cones(shells, rows, resolution, own, target, best, second)):
+            number, near = np.full(a, -1, np.int32), np.full(a, -1.0) if close is None else close
+            sets = find_by_cones(self.queries, rows, self.points, resolution, near, target, best, second, number)
+            if sets is not None:
+                return number, sets
+        shells = shells or Shells(self.queries, self.points, *self._bounds())
+        shells.find(rows, resolution, own, target, best, second)
+        return None
+
+    def _suits_cones(
+        self, shells: "Shells", rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats
+    ) -> bool:
+        """Whether the first shells are not enough for some of the queries, and cones will soon have few candidates."""
+        from hardmax.attention.search_shells import FIRST_SHELLS
+
+        dim = self.queries.shape[1]
+        some = rows[:: 1 + len(rows) // CONE_SAMPLE].copy()  # of a view the search would be compiled again
+        left = shells.through(some, resolution, own, target, best, second, len(FIRST_SHELLS))
+        ties = np.count_nonzero(best[some] - second[some] <= resolution[some])
+        narrow = dim <= CONE_DIMENSIONS or 4 * ties > len(some) or (dim == 5 and len(rows) >= VERY_MANY)
+        return narrow and 5 * left > len(some)
 
     def collect(self, best: Floats, band: Floats) -> RowSets:
         """For each query the set of all j with <q_i, z_j> >= best_i - band_i.

@@ -13,7 +13,6 @@ holds no point that matters; every other block is looked at again and its points
 import numpy as np
 
 from hardmax.attention.row_sets import RowSets
-from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import TINY, largest_coordinate
 from hardmax.attention.search_tree import found_by, score
 from hardmax.cloud.tokens import Floats, Ints
@@ -23,9 +22,7 @@ from hardmax.jit.vectors import BLOCK, LANES, QUERIES, reached
 FIRST_SHELLS = (2, 10, 42)  # blocks after the first shells; each later one is four times larger
 RECORDS = 32  # blocks remembered for each query before they are looked at
 UNIT32 = 2.0**-24
-CORNERS_UP_TO, CORNERS_FROM = 4, 50_000  # dimensions and points where a cloud with corners is worth a closer look
 CHUNK = 1 << 17  # queries that go through all shells together, to save memory
-CORNERS_QUERIES = 4096  # and so many queries, which tell
 
 
 @njit(error_model="numpy")
@@ -290,27 +287,12 @@ class Shells:
         self.keys, self.ids = keys, ids
         self.tops = self.norms[self.order[: blocks * BLOCK : BLOCK]] + TINY
 
-    def drop_inner(self) -> None:
-        """Begin again without points that are neither best nor second best for any query.
-
-        Fails where rounding is coarser than usual (scores that underflow), so not with queries that small.
-        """
-        kept = outer_points(self.points, self.scale)
-        if kept is not None and (1 / self.unit).min() > 1e-280 * self.scale:
-            self.order, self.size = kept[np.argsort(-self.norms[kept])], len(kept)
-            self.keys, self.ids = self.keys[:0], self.ids[:0]
-
     def find(self, rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats) -> None:
         """The two best scores of the (non-zero) queries in `rows`; exact where they differ by <= the resolution."""
-        m, d = self.points.shape
-        if d <= CORNERS_UP_TO and m >= CORNERS_FROM and len(rows) >= CORNERS_QUERIES:
-            some = rows[:: 1 + len(rows) // CORNERS_QUERIES].copy()  # of a view the search would be compiled again
-            if 5 * self._through_shells(some, resolution, own, target, best, second, len(FIRST_SHELLS)) > len(some):
-                self.drop_inner()
         for start in range(0, len(rows), CHUNK):
-            self._through_shells(rows[start : start + CHUNK], resolution, own, target, best, second)
+            self.through(rows[start : start + CHUNK], resolution, own, target, best, second)
 
-    def _through_shells(
+    def through(
         self, rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats, most: int = 99
     ) -> int:
         """Search shell after shell, at most so many; the number of queries that are not done."""

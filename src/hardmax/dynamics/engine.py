@@ -135,7 +135,7 @@ class Run:
         resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
         del scale  # memory for the search
         scores = Scores(q, own, points, norms, self.metric.condition)
-        found = scores.find(resolution, place)
+        found = scores.find(resolution, place, flag)
         if seen is not None:
             found = replace(found, target=seen[found.target])
         tie = self._width(self.tie, own, largest, power)
@@ -179,7 +179,7 @@ class Run:
 
     def _resolve_close(self, active: Ints, close: Ints, s: "Search", target: Ints) -> dict[int, Ints]:
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
-        sets = s.scores.of(close).collect(s.found.best[close], s.flag[close])
+        sets = s.found.tied or s.scores.of(close).collect(s.found.best[close], s.flag[close])
         sets = sets if self.seen is None else sets.renamed(self.seen)
         whole = self._wholly_tied(active[close], sets, s.tie[close] >= s.flag[close])
         every, size = sets.sets(), sets.sizes[sets.which]
