@@ -26,7 +26,7 @@ DENSE_POINTS = 64  # up to this many points, or queries, comparing everything is
 DENSE_QUERIES = 4
 FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing this many with every point
 TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
-CONE_QUERIES, CONE_SAMPLE = 4096, 4096  # from how many queries on cones may pay, and how many of them tell
+CONE_QUERIES, CONE_SAMPLE = 4096, 4096  # from how many queries on cones pay beyond space, and how many of them tell
 CONE_DIMENSIONS = 4  # cones are narrow with few candidates; in more dimensions they need ties, or very many queries
 VERY_MANY = 1 << 18
 
@@ -143,9 +143,8 @@ class Scores:
         from hardmax.attention.search_shells import Shells
 
         a, dim = self.queries.shape
-        many = len(rows) >= CONE_QUERIES
-        shells = None if many and dim == 3 else Shells(self.queries, self.points, *self._bounds())
-        if many and (shells is None or self._suits_cones(shells, rows, resolution, own, target, best, second)):
+        shells = None if dim == 3 else Shells(self.queries, self.points, *self._bounds())
+        if shells is None or self._suits_cones(shells, rows, resolution, own, target, best, second):
             number, near = np.full(a, -1, np.int32), np.full(a, -1.0) if close is None else close
             sets = find_by_cones(self.queries, rows, self.points, resolution, near, target, best, second, number)
             if sets is not None:
@@ -160,6 +159,8 @@ class Scores:
         """Whether the first shells are not enough for some of the queries, and cones will soon have few candidates."""
         from hardmax.attention.search_shells import FIRST_SHELLS
 
+        if len(rows) < CONE_QUERIES:
+            return False
         dim = self.queries.shape[1]
         some = rows[:: 1 + len(rows) // CONE_SAMPLE].copy()  # of a view the search would be compiled again
         left = shells.through(some, resolution, own, target, best, second, len(FIRST_SHELLS))

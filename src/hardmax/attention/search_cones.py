@@ -98,24 +98,31 @@ def _heights(c, keys, start, stop, height):  # type: ignore[no-untyped-def]
         row, ck = keys[k, start:stop], c[k]
         for x in range(size):
             height[x] += ck * row[x]
-    height[size : size + LANES] = -np.inf
+    for x in range(size, size + LANES):
+        height[x] = -np.inf
 
 
 @njit(error_model="numpy")
 def _witness(c, keys, start, stop, tops, height, lane):  # type: ignore[no-untyped-def]
     """The place of the candidate with the largest <c, z>, and this height; `tops` bounds lengths, or is empty."""
-    best, place, length = np.float32(-np.inf), start, np.sqrt((c * c).sum()) * (1 + 1e-6)
+    best, place, length = np.float32(-np.inf), start, 0.0
+    for k in range(c.shape[0]):
+        length += c[k] ** 2
+    length = np.sqrt(length) * (1 + 1e-6)
     for first in range(start, stop, BLOCK):
         if tops.shape[0] and tops[first // BLOCK] * length < best:
             break
         last = min(first + BLOCK, stop)
         _heights(c, keys, first, last, height)
-        lane[:] = height[:LANES]
-        for group in range(LANES, last - first, LANES):
+        for x in range(LANES):
+            lane[x] = -np.inf
+        for group in range(0, last - first, LANES):
             some = height[group : group + LANES]
             for x in range(LANES):
                 lane[x] = some[x] if some[x] > lane[x] else lane[x]
-        high = lane.max()
+        high = lane[0]
+        for x in range(1, LANES):
+            high = max(high, lane[x])
         if high > best:
             best = high
             for x in range(last - first):
@@ -186,8 +193,10 @@ def _directions(queries, who, resolution, scale, u, slack):  # type: ignore[no-u
 def _box(u, start, stop, c, e):  # type: ignore[no-untyped-def]
     """Fill in the box c + [-e, e] around u[start:stop]; its longest axis, and from where to where this goes."""
     d = u.shape[1]
-    low, top = u[start].copy(), u[start].copy()
-    for r in range(start + 1, stop):
+    low, top = np.empty(d, np.float32), np.empty(d, np.float32)
+    for k in range(d):
+        low[k], top[k] = np.inf, -np.inf
+    for r in range(start, stop):
         for k in range(d):
             x = u[r, k]
             low[k] = x if x < low[k] else low[k]
@@ -247,8 +256,10 @@ def _tied(queries, points, who, ids, best, second, close, members, ends, count, 
             if score(queries[i], points[j]) >= floor:
                 members[used + size] = j
                 size += 1
-        last = used - ends[count - 1] if count > first else -1
-        if size == last and np.all(members[used : used + size] == members[used - size : used]):
+        same = count > first and size == used - ends[count - 1]
+        for x in range(size if same else 0):
+            same &= members[used + x] == members[used - size + x]
+        if same:
             number[i] = count - 1
         else:
             ends = _room(ends, count + 2)
@@ -260,11 +271,31 @@ def _tied(queries, points, who, ids, best, second, close, members, ends, count, 
 @njit(error_model="numpy")
 def _room(array, size):  # type: ignore[no-untyped-def]
     """The array, or a longer one with the same numbers."""
-    if size <= array.shape[-1]:
+    if size <= array.shape[0]:
         return array
-    longer = np.empty((*array.shape[:-1], 2 * size), array.dtype)
-    longer[..., : array.shape[-1]] = array
+    longer = np.empty(2 * size, np.int32)
+    for x in range(array.shape[0]):
+        longer[x] = array[x]
     return longer
+
+
+@njit(error_model="numpy")
+def _wide_room(array, size):  # type: ignore[no-untyped-def]
+    """The same for coordinates."""
+    if size <= array.shape[1]:
+        return array
+    longer = np.empty((array.shape[0], 2 * size), np.float32)
+    for k in range(array.shape[0]):
+        for x in range(array.shape[1]):
+            longer[k, x] = array[k, x]
+    return longer
+
+
+@njit(error_model="numpy", inline="always")
+def _wait(waiting, left, a, z, at, end):  # type: ignore[no-untyped-def]
+    """Let queries a..z-1 with candidates at..end-1 wait; how many do."""
+    waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3] = a, z, at, end
+    return left + 1
 
 
 @njit(error_model="numpy")
@@ -278,10 +309,10 @@ def _search(  # type: ignore[no-untyped-def]
     """
     d, m = keys.shape
     margin = np.float32(2 * d * (d + 8) * UNIT32)
-    c, e = np.empty(d, np.float32), np.empty(d, np.float32)
+    c, e, w = np.empty(d, np.float32), np.empty(d, np.float32), np.empty(d, np.float32)
     height, lane = np.empty(BLOCK + LANES, np.float32), np.empty(LANES, np.float32)
-    held, held_ids, none = np.empty((d, BLOCK), np.float32), np.empty(BLOCK, np.int32), tops[:0]
-    members, ends, count = np.empty(BLOCK, np.int64), np.zeros(BLOCK, np.int64), 0
+    held, held_ids, none = np.empty((d, BLOCK), np.float32), np.empty(BLOCK, np.int32), np.empty(0)
+    members, ends, count, zero = np.empty(BLOCK, np.int32), np.zeros(BLOCK, np.int32), np.int64(0), np.int64(0)
     waiting = np.empty((WAITING, 4), np.int64)  # queries and candidates that are held: where they begin and end
     for cone in range(first, last):
         who = order[start[cone] : start[cone + 1]]
@@ -289,23 +320,27 @@ def _search(  # type: ignore[no-untyped-def]
             continue
         u, slack = np.empty((who.shape[0], d), np.float32), np.empty(who.shape[0], np.float32)
         _directions(queries, who, resolution, scale, u, slack)
-        waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = 0, who.shape[0], -1, -1
-        left = 1
+        left = _wait(waiting, 0, 0, who.shape[0], -1, -1)
         while left:
             left -= 1
-            a, z, at, end = waiting[left]
+            a, z, at, end = waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3]
             axis, low, top = _box(u, a, z, c, e)
-            wide = slack[a:z].max() + margin
+            wide = np.float32(0)
+            for r in range(a, z):
+                wide = max(wide, slack[r])
+            wide += margin
             if at < 0:  # all points are candidates
-                place, high = _witness(c, keys, 0, m, tops, height, lane)
-                w = keys[:, place].copy()
-                at, end = 0, _reach(c, e, w, wide, m, tops)
-                held, held_ids = _room(held, end), _room(held_ids, end)
-                end = _contenders(c, e, w, high - wide, keys, key_ids, 0, end, height, held, held_ids, 0)
+                place, high = _witness(c, keys, zero, m, tops, height, lane)
+                for k in range(d):
+                    w[k] = keys[k, place]
+                at, end = zero, _reach(c, e, w, wide, m, tops)
+                held, held_ids = _wide_room(held, end), _room(held_ids, end)
+                end = _contenders(c, e, w, high - wide, keys, key_ids, zero, end, height, held, held_ids, zero)
             elif end - at > FEW:
                 place, high = _witness(c, held, at, end, none, height, lane)
-                w = held[:, place].copy()
-                held, held_ids = _room(held, 2 * end - at), _room(held_ids, 2 * end - at)
+                for k in range(d):
+                    w[k] = held[k, place]
+                held, held_ids = _wide_room(held, 2 * end - at), _room(held_ids, 2 * end - at)
                 stop = _contenders(c, e, w, high - wide, held, held_ids, at, end, height, held, held_ids, end)
                 at, end = end, stop
             if end - at <= FEW or z - a <= FEW_QUERIES or not low < top or left + 2 > WAITING:
@@ -317,9 +352,8 @@ def _search(  # type: ignore[no-untyped-def]
                 continue
             middle = np.float32(0.5) * (low + top)
             cut = _divide(u, slack, who, a, z, axis, middle if middle < top else low)
-            for begin, stop in ((cut, z), (a, cut)):
-                waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3] = begin, stop, at, end
-                left += 1
+            left = _wait(waiting, left, cut, z, at, end)
+            left = _wait(waiting, left, a, cut, at, end)
     return members[: ends[count]], ends[1 : count + 1]
 
 
@@ -376,5 +410,5 @@ def find_by_cones(
     for some, members, ends in parts:
         tied = some[number[some] >= 0]
         number[tied] += len(sets)
-        sets += [np.sort(group) for group in np.split(members, ends[:-1]) if len(group)]
+        sets += [np.sort(group).astype(np.int64) for group in np.split(members, ends[:-1]) if len(group)]
     return sets
