@@ -13,11 +13,12 @@ Why float32 loses nothing. Points are scaled to coordinates of at most 1. With u
 boxes, two sums of d terms and their difference errs by at most (4 d^2 + 22 d) u, and the resolution is raised by more.
 """
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search_dense import largest_coordinate
-from hardmax.attention.search_tree import score
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 
@@ -226,35 +227,34 @@ def _divide(u, slack, who, start, stop, axis, middle):  # type: ignore[no-untype
 
 
 @njit(error_model="numpy")
-def _best_two(queries, points, who, ids, target, best, second):  # type: ignore[no-untyped-def]
-    """The two best scores of some queries among some points; ties keep the smallest index."""
-    for i in who:
-        b, s, t = -np.inf, -np.inf, np.int64(0)
-        for j in ids:
-            x = queries[i, 0] * points[j, 0]  # `score`, without the cost of slices
-            for k in range(1, points.shape[1]):
-                x += queries[i, k] * points[j, k]
-            if x > b:
-                b, s, t = x, b, np.int64(j)
-            elif x == b:
-                s, t = x, min(t, np.int64(j))
-            elif x > s:
-                s = x
-        target[i], best[i], second[i] = t, b, s
+def _decide(queries, points, who, ids, close, target, best, second, heights, members, ends, count, number):  # type: ignore[no-untyped-def]
+    """The two best scores of some queries among some points; ties keep the smallest index.
 
-
-@njit(error_model="numpy")
-def _tied(queries, points, who, ids, best, second, close, members, ends, count, number):  # type: ignore[no-untyped-def]
-    """Add the sets of all points that are close to the best; one that is equal to the last is not added again."""
+    Adds the sets of all points that are close to the best; one that is equal to the last is not added again.
+    """
     first = count
     for i in who:
-        if not best[i] - second[i] <= close[i]:
+        b, s, t = -np.inf, -np.inf, np.int64(0)
+        for x in range(ids.shape[0]):
+            j = ids[x]
+            h = queries[i, 0] * points[j, 0]  # `search_tree.score`, without the cost of slices
+            for k in range(1, points.shape[1]):
+                h += queries[i, k] * points[j, k]
+            heights[x] = h
+            if h > b:
+                b, s, t = h, b, np.int64(j)
+            elif h == b:
+                s, t = h, min(t, np.int64(j))
+            elif h > s:
+                s = h
+        target[i], best[i], second[i] = t, b, s
+        if not b - s <= close[i]:
             continue
-        used, size, floor = ends[count], 0, best[i] - close[i]
+        used, size, floor = ends[count], 0, b - close[i]
         members = _room(members, used + ids.shape[0])
-        for j in ids:
-            if score(queries[i], points[j]) >= floor:
-                members[used + size] = j
+        for x in range(ids.shape[0]):
+            if heights[x] >= floor:
+                members[used + size] = ids[x]
                 size += 1
         same = count > first and size == used - ends[count - 1]
         for x in range(size if same else 0):
@@ -305,7 +305,7 @@ def _search(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """All queries of the first cones first..last-1.
 
-    Returns the sets of points that queries are close to, one after the other, and where each ends.
+    Returns the sets of points that queries are close to, one after the other, and where each begins or ends.
     """
     d, m = keys.shape
     margin = np.float32(2 * d * (d + 8) * UNIT32)
@@ -313,6 +313,7 @@ def _search(  # type: ignore[no-untyped-def]
     height, lane = np.empty(BLOCK + LANES, np.float32), np.empty(LANES, np.float32)
     held, held_ids, none = np.empty((d, BLOCK), np.float32), np.empty(BLOCK, np.int32), np.empty(0)
     members, ends, count, zero = np.empty(BLOCK, np.int32), np.zeros(BLOCK, np.int32), np.int64(0), np.int64(0)
+    heights = np.empty(BLOCK)
     waiting = np.empty((WAITING, 4), np.int64)  # queries and candidates that are held: where they begin and end
     for cone in range(first, last):
         who = order[start[cone] : start[cone + 1]]
@@ -345,16 +346,17 @@ def _search(  # type: ignore[no-untyped-def]
                 at, end = end, stop
             if end - at <= FEW or z - a <= FEW_QUERIES or not low < top or left + 2 > WAITING:
                 some, ids = who[a:z], held_ids[at:end]
-                _best_two(queries, points, some, ids, target, best, second)
-                members, ends, count = _tied(
-                    queries, points, some, ids, best, second, close, members, ends, count, number
+                if end - at > heights.shape[0]:
+                    heights = np.empty(2 * (end - at))
+                members, ends, count = _decide(
+                    queries, points, some, ids, close, target, best, second, heights, members, ends, count, number
                 )
                 continue
             middle = np.float32(0.5) * (low + top)
             cut = _divide(u, slack, who, a, z, axis, middle if middle < top else low)
             left = _wait(waiting, left, cut, z, at, end)
             left = _wait(waiting, left, a, cut, at, end)
-    return members[: ends[count]], ends[1 : count + 1]
+    return members[: ends[count]], ends[: count + 1]
 
 
 @njit(error_model="numpy")
@@ -380,7 +382,7 @@ def find_by_cones(
         number: filled with the number of the set of such a query: all points with a score >= best - close.
 
     Returns:
-        The sets, some of which may be equal; None, and nothing is filled, if the numbers are not ordinary.
+        The sets, no two of which are equal; None, and nothing is filled, if the numbers are not ordinary.
 
     Example:
         >>> Z = np.array([[2.0, 1.0, 0.0], [2.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
@@ -406,9 +408,14 @@ def find_by_cones(
         parts.append((order[start[first] : start[last]], members, ends))
 
     over_parts(part, len(start) - 1, 64.0 * len(rows) + len(points))
-    sets = list[Ints]()
+    # Candidates are in one order everywhere, so that equal sets have equal bytes.
+    known, sets = dict[bytes, int](), list[Ints]()
     for some, members, ends in parts:
+        names, places = np.empty(len(ends) - 1, np.int32), ends.tolist()
+        for at, (first, last) in enumerate(itertools.pairwise(places)):
+            names[at] = known.setdefault((group := members[first:last]).tobytes(), len(sets))
+            if len(known) > len(sets):
+                sets.append(np.sort(group).astype(np.int64))
         tied = some[number[some] >= 0]
-        number[tied] += len(sets)
-        sets += [np.sort(group).astype(np.int64) for group in np.split(members, ends[:-1]) if len(group)]
+        number[tied] = names[number[tied]]
     return sets
