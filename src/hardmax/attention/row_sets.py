@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.cloud.tokens import Ints
-
+Ints = NDArray[np.int64]
 ODD = np.uint64(0x9E3779B97F4A7C15)  # multiplication by it spreads the bits of an index
 SHIFT = np.uint64(29)
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hardmax.dynamics.check.comparison import enough, falling, sorted_by, sorted_keys, strongest_compiled
+from hardmax.dynamics.check.comparison import enough, falling, sorted_keys, strongest_compiled
+from hardmax.dynamics.check.order import sorted_by
 from hardmax.dynamics.check.strongest import ClosePairs, all_gaps, strongest
 from hardmax.jit.vectors import GROUP, SEEKERS
 from search_oracle import with_guesses

@@ -4,16 +4,12 @@ It accepts what `Replay` accepts, by the same conditions. About tokens for which
 scores are close, where a token is said to be tied, where numbers are too small or too large, and where anything is
 wrong. `Replay` looks at these tokens. So no verdict depends on what happens here.
 
-A token is compared with the others as `comparison` describes: `slack` is more than what is close. Two facts spare most
-of the work at later layers, when nearly all tokens are decided. Let w be a follower of a leader l, decided r layers ago
-with rho^r = (1 + alpha)^-r, and let b be the best score of a query q. The score of w is now
-(1 - rho^r) <q, l> + rho^r <q, w>, where w is the place at which it was decided, and <q, l> is at most b.
-
-* So w is within `slack` of b only if <q, w> is within slack / rho^r of it. The norm of a follower is therefore the one
-  that it had when it was decided. Its place may be off by twice what limits may be off.
-* If w is inside a polytope of leaders that stand still (`solid`), then <q, w> <= b - SHARE (b - <q, c>), where c is the
-  center of the polytope. Such a token is *hidden*: no token is compared with it, provided that rho^r SHARE (b - <q, c>)
-  is more than `slack` for every token that looks, which is tested.
+A token is compared with the others as `comparison` describes, and in few dimensions as `directions` does; `slack` is
+more than what is close. Norms spare much of the work at later layers too, when nearly all tokens are decided. Let w be
+a follower of a leader l, decided r layers ago with rho^r = (1 + alpha)^-r, and let b be the best score of a query q.
+The score of w is now (1 - rho^r) <q, l> + rho^r <q, w>, where w is the place at which it was decided, and <q, l> is at
+most b. So w is within `slack` of b only if <q, w> is within slack / rho^r of it, and its norm is taken to be the one
+that it had when it was decided. Its place may be off by twice what limits may be off.
 
 Rounding. If scores are off by own |z_i|_A |z_j|_A / 2 at most, computed norms are by a factor of 1 + own; so 1 + 4 own
 is room enough, as long as `own` is small.
@@ -23,14 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints
-from hardmax.dynamics.check.comparison import compare, product, sorted_keys
-from hardmax.dynamics.check.solid import BLURRED, SHARE
+from hardmax.dynamics.check.comparison import compare, sorted_keys
+from hardmax.dynamics.check.directions import compare_by_direction
+from hardmax.dynamics.check.order import product
 from hardmax.jit import njit
 
 SMALLEST = 1e-100  # norm whose square loses no digits
 WIDEST = 0.05  # of what is close, relative to |z_i|_A max|z|_A: where it is more, norms are not known well enough
 SMALL = 1024  # up to this many distinct tokens the margin is exact; else it is this at most:
 RESOLUTION = 2.0**-20
+MANY, NARROW = 1024, 2.0**-6  # queries, and slack relative to |z_i|_A max|z|_A: boxes of directions pay
 Bools = NDArray[np.bool_]
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -70,7 +68,7 @@ def first_copies(tokens: Floats) -> Ints:
 @njit()
 def look(
     layer: int, x: Floats, A: Floats, decided: Ints, role: Ints, target: Ints, limit: Floats, offset: Floats,
-    norm: Floats, guess: Ints, hidden: Bools, center: Floats, alpha: float, flag: Floats, wide: float, off: float,
+    norm: Floats, guess: Ints, alpha: float, flag: Floats, wide: float, off: float,
     ahead: Floats, unclear: Bools,
 ) -> tuple[float, float]:  # fmt: skip
     """Test what is claimed of the tokens that are not decided before a layer.
@@ -79,7 +77,6 @@ def look(
         x, norm: the places of all tokens, and written: their norms, of followers when they were decided.
         offset: written for those decided at this layer: how far they are from their limits.
         guess: whom each token follows, as a guess; written.
-        hidden, center: tokens inside a polytope, and its center; see the top of the file.
         flag: numbers (own, own_k, cloud_k): gaps of up to (own + own_k k) |z_i|_A max|z|_A + cloud_k k max|z|_A^2 are
             close at layer k.
         wide: gaps up to this, relative to |z_i|_A max|z|_A, are found.
@@ -91,11 +88,10 @@ def look(
         The narrowest decision, relative to |z_i|_A max|z|_A, and `off`.
     """
     n, d = x.shape
-    coordinate, largest, some_hidden, looking = 0.0, 0.0, False, 0
+    coordinate, largest, looking = 0.0, 0.0, 0
     for i in range(n):
         unclear[i] = decided[i] >= layer
         looking += unclear[i]
-        some_hidden |= hidden[i]
         for k in range(d):
             coordinate = max(coordinate, abs(x[i, k]))
     # What follows has one entry for each token that looks, `token` its number: at later layers these are few.
@@ -143,16 +139,19 @@ def look(
         return np.inf, off
     m = 0
     for i in range(n):
-        m += norm[i] >= (1 - 1e-9) * least and not hidden[i]
+        m += norm[i] >= (1 - 1e-9) * least
     seen, m = np.empty(m, np.int64), 0
     for i in range(n):
-        if norm[i] >= (1 - 1e-9) * least and not hidden[i]:
+        if norm[i] >= (1 - 1e-9) * least:
             seen[m] = i
             m += 1
     unit = 1 / (np.sqrt(d) * coordinate)
-    order, longest, keys = sorted_keys(x, seen, norm, unit)
     rows = rows[:count]
-    compare(rows, q, per_length, size, x, order, longest, keys, unit, slack, far, room, named, best, second)
+    if count >= MANY and 2 < d <= 4 and wide <= NARROW:
+        compare_by_direction(rows, q, x, seen, unit, slack, named, best, second)
+    else:
+        order, longest, keys = sorted_keys(x, seen, norm, unit)
+        compare(rows, q, per_length, size, x, order, longest, keys, unit, slack, far, room, named, best, second)
     margin = np.inf
     for p in range(count):
         c = rows[p]
@@ -160,13 +159,6 @@ def look(
         guess[i] = top
         if not best[c] - second[c] > 2 * close:
             continue
-        if some_hidden:
-            away = 0.0
-            for k in range(d):
-                away += q[c, k] * (x[top, k] - center[k])
-            blur = BLURRED * np.sqrt(d) * coordinate / per_length[c]
-            if not SHARE * away > far[c] + blur * grown:
-                continue
         follows = top != i and role[top] == LEADER and decided[top] <= layer
         as_said = not (top == i or follows)
         if decided[i] == layer:
@@ -219,7 +211,7 @@ def clear_margin(
     x, limit, ahead, offset = np.empty((n, d)), np.empty((n, d)), np.empty((n, d)), np.empty((n, d))
     decided, role = np.empty(n, np.int64), np.empty(n, np.int64)
     target, guess = np.empty(n, np.int64), np.empty(n, np.int64)
-    norm, center, hidden, unclear = np.empty(n), np.zeros(d), np.zeros(n, np.bool_), np.empty(n, np.bool_)
+    norm, unclear = np.empty(n), np.empty(n, np.bool_)
     for i in range(len(first)):
         if first[i] == i:
             p = place[i]
@@ -234,7 +226,7 @@ def clear_margin(
         if layer > 0:
             move(x, decided, limit, offset, ahead, shrink, layer)
         narrowest, off = look(
-            layer, x, A, decided, role, target, limit, offset, norm, guess, hidden, center, alpha, flag, wide, off,
+            layer, x, A, decided, role, target, limit, offset, norm, guess, alpha, flag, wide, off,
             ahead, unclear,
         )  # fmt: skip
         for i in range(n):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import Floats, Ints
+from hardmax.dynamics.check.order import product, sorted_by
 from hardmax.dynamics.check.strongest import ClosePairs
 from hardmax.jit import bare_njit, njit, over_parts
 from hardmax.jit.vectors import GROUP, SEEKERS, seek
@@ -25,29 +26,6 @@ Singles = NDArray[np.float32]
 CHUNK = 1 << 14  # queries that are sorted together: what is known of them stays in the cache
 CLASSES = 1 << 12  # of guesses; two in one class are compared together as well
 LEVELS = 4  # classes of queries by the number of keys that they need, for each factor of two
-
-
-@bare_njit()
-def product(q: Floats, i: int, x: Floats, j: int) -> float:
-    total = 0.0
-    for k in range(x.shape[1]):
-        total += q[i, k] * x[j, k]
-    return total
-
-
-@njit()
-def sorted_by(classes: Ints, count: int) -> Ints:
-    """The order of rising classes 0, 1, ..., count - 1; equal ones stay in their order."""
-    start = np.zeros(count + 1, np.int64)
-    for c in classes:
-        start[c + 1] += 1
-    for c in range(count):
-        start[c + 1] += start[c]
-    order = np.empty(len(classes), np.int64)
-    for i, c in enumerate(classes):
-        order[start[c]] = i
-        start[c] += 1
-    return order
 
 
 @njit()

@@ -17,7 +17,6 @@ from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
 from hardmax.dynamics.check.follow_sets import FollowSets, closely
 from hardmax.dynamics.check.pairs import Pairs, near_pairs
-from hardmax.dynamics.check.solid import VERTICES, Solid
 from hardmax.dynamics.check.strongest import SMALL, ClosePairs, all_gaps, contenders, strongest
 from hardmax.dynamics.check.tied import tie_claims
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
     from hardmax.dynamics.check.origin import Origin
 
-LOOK, MANY_PAIRS = 256, 1 << 31  # tokens that tell how many pairs there are, and from how many on it pays to hide some
 FEW, FEW_PAIRS, PAIRS = 32, 1 << 16, 1 << 19  # queries compared with all, pairs, and pairs after choosing keys
 SMALLEST = 1e-100  # norm whose square loses no digits
 
@@ -287,37 +285,13 @@ class Clear:
         self.norm, self.ahead, self.unclear = np.empty(n), np.empty((n, d)), np.empty(n, bool)
         self.off = 0.0
         self.shrink = (1 + replay.alpha) ** -np.arange(float(self.decided.max()) + 1)
-        self.hidden, self.center = np.zeros(n, bool), np.zeros(d)
-        if d in VERTICES and self._pairs() > MANY_PAIRS:
-            self._hide()
-
-    def _pairs(self) -> float:
-        """About how many pairs of tokens are compared at layer 0, as some of the tokens tell."""
-        x, norms = self.replay.start, self.replay._norms(self.replay.start)
-        some = np.arange(0, len(x), 1 + len(x) // LOOK)
-        best = np.einsum("ij,ij->i", times_matrix(self.replay.A, x[some]), x[self.replay.likely[some]])
-        need = best / np.maximum(norms[some], 1e-300) - 2.0**-19 * norms.max()
-        return float(len(x) * (len(x) - np.searchsorted(np.sort(norms), need)).mean())
-
-    def _hide(self) -> None:
-        """Hide the followers inside a polytope of the leaders that most tokens follow."""
-        leads = (self.role == LEADER) & (self.decided == 0) & (self.target == np.arange(len(self.target)))
-        follows = (self.role == FOLLOWER) & (self.decided == 0)
-        follows[follows] = leads[self.target[follows]]
-        leaders, x = np.flatnonzero(leads), self.replay.start
-        if not len(leaders):
-            return
-        count = np.bincount(self.target[follows], minlength=len(x))[leaders]
-        solid = Solid(x[leaders[np.argsort(-count)[: VERTICES[x.shape[1]]]]])
-        self.center = solid.center
-        self.hidden[follows] = solid.inside(x[follows])
 
     def look(self, layer: int, x: Floats) -> Ints:
         """Test the claims made at a layer; the tokens that have to be looked at closely."""
         replay, x = self.replay, plain(x)
         margin, self.off = self._look(
             layer, x, self.A, self.decided, self.role, self.target, self.limit, replay.offset_at_decision, self.norm,
-            replay.likely, self.hidden, self.center, replay.alpha, self.flag, replay.wide, self.off, self.ahead,
+            replay.likely, replay.alpha, self.flag, replay.wide, self.off, self.ahead,
             self.unclear,
         )  # fmt: skip
         replay.margin = min(replay.margin, margin)
