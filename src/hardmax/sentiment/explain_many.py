@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, need
 from hardmax.sentiment.explain_parts import clusters
-from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
+from hardmax.sentiment.layout import Inside, Names, TermNames, known_words
 from hardmax.sentiment.model import winners
-from hardmax.sentiment.word_effects import Study, effects, study_texts
+from hardmax.sentiment.word_effects import Study, by_form, effects, study_texts
 from hardmax.text.vocabulary import owners
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _leaders(study: Study, names: Names, chosen: NDArray[np.int64]) -> Iterator[
 def _words(study: Study, names: Names, chosen: NDArray[np.int64], most: int = MOST) -> Iterator[list[dict[str, Any]]]:
     """The words with an opinion in each text: those for the label, then those against it."""
     words, (effect, neutral), own = study.words, effects(study, chosen), _parts(study, chosen)
-    parts = np.bincount(words.form, shared(words, own), len(names))
+    parts = by_form(study, own)
     strength = np.where(neutral | (np.diff(study.deletions.gone_at) == 0), 0.0, effect)
     inside = Inside(words, study.deletions, own, study.leader, TermNames(words, names))
     for a, b in pairwise(words.forms.tolist()):
