@@ -148,7 +148,7 @@ def load_classifier(where: str | Path) -> SentimentModel:
 
 @lru_cache(maxsize=MOST_LOADED)
 def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentModel:
-    config = read_document(folder / "config.json", SCHEMA)
+    config = read_document(folder / "config.json", SCHEMA, "give a text classifier, as hardmax train writes it")
     try:
         tokenizer = None
         if config.get("words") == TOKENIZER:

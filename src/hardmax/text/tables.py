@@ -177,6 +177,8 @@ def _choose(
 ) -> Columns:
     known = {column.strip().lower() for column in columns} & {*TEXT_NAMES, *LABEL_NAMES, *ID_NAMES}
 
+    chosen: str | None = None
+
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
         if given is not None and given in columns:
             return given
@@ -184,10 +186,11 @@ def _choose(
         if found is None and (required or given is not None):
             if not columns:
                 raise BadInput(f"{name} is empty: it has no header", fix="name the columns in its first line")
+            column = likely([column for column in columns if column != chosen], given, usual)
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
                 found=", ".join(repr(c) for c in columns),
-                fix=f"--{option} {quote(likely(columns, given, usual))}" + ("" if known or given else HEADER),
+                fix=f"--{option} {quote(column)}" + ("" if known or given else HEADER),
             )
         return found
 
