@@ -131,6 +131,13 @@ def test_a_word_against_the_label_has_a_part_against_it_in_the_log_odds(layers, 
     assert all(part[word.word] > -least for word in ex.neutral if word.effect < -0.5)
 
 
+def test_what_is_replaced_and_what_by_are_strings():
+    ex = explain(MODEL, TEXT)
+    for word, by in ((3, "x"), ("dull", None), (None, "")):
+        with pytest.raises(BadInput, match="a word is a string"):
+            ex.replace(word, by)
+
+
 def test_named_words_are_those_for_the_label_then_those_against_it():
     ex = explain(two_classes(layers=0), "great fine dull plot the")
     assert [w.word for w in ex.reasons] == ["great", "fine"]

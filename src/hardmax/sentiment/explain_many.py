@@ -39,7 +39,7 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
         as_: "pandas", "polars", "arrow" or "dict" (lists by column). None means pandas if it is installed, else Arrow.
 
     Raises:
-        BadInput: `as_` is none of these.
+        BadInput: `as_` is none of these, or `most` is less than 1.
         MissingExtra: the package is not installed.
 
     Example:
@@ -50,6 +50,8 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
     """
     if as_ not in (None, *FORMS):
         raise BadInput(f"as_ is {as_!r}", fix="use " + ", ".join(FORMS))
+    if not isinstance(most, int | np.integer) or most < 1:
+        raise BadInput("most must be an integer of at least 1", found=repr(most))
     columns: dict[str, list[Any]] = {name: [] for name in columns_of(model)}
     for start, part in portions(texts):
         for t, found in enumerate(rows(model, part, most), start):
