@@ -541,6 +541,22 @@ def test_progress_is_on_stderr_and_quiet_is_quiet(cli, table, tmp_path):
 # ---------------------------------------------------------------- data
 
 
+def test_data_show_takes_the_column_that_is_named(cli, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("text,label,stars\n" + "".join(f"good,{k},{k % 12}\n" for k in range(24)))
+    code, out, err = cli("data", "show", path, "--label", "stars")
+    assert (code, err) == (0, "")
+    assert out.split("\n")[1:4] == ["  0: 2", "  1: 2", "  2: 2"]
+    assert cli("data", "show", path, "--label", "stars", "--label", "stars")[0] == 3
+
+
+def test_data_show_counts_each_of_several_labels(cli, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("text,new,urgent\na,1,0\nb,1,1\nc,0,0\n")
+    document = json.loads(cli("data", "show", path, "--label", "urgent", "--label", "new", "--json")[1])
+    assert document["classes"] == {"urgent": 1, "new": 2}
+
+
 def test_data_show_counts(cli, table):
     document = json.loads(cli("data", "show", table, "--json")[1])
     assert (document["schema"], document["n"]) == ("hardmax.data/1", 300)
