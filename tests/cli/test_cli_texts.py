@@ -528,7 +528,7 @@ def test_labels_of_one_class_are_refused(cli, tmp_path):
     path = tmp_path / "one.jsonl"
     path.write_text('{"text": "a", "label": "pos"}\n' * 20)
     code, _, err = cli("train", path, "-o", tmp_path / "m")
-    assert (code, "only one class" in err) == (3, True)
+    assert (code, "only one class in 20 texts" in err) == (3, True)
 
 
 def test_progress_is_on_stderr_and_quiet_is_quiet(cli, table, tmp_path):

@@ -159,7 +159,8 @@ def _hold_out(found: "Dataset", part: float, how: str, seed: int) -> tuple[Label
     from hardmax.text.stored import some_of
 
     labels = found.named_labels()
-    if not part:
+    one = found.labels.ndim == 1 and (found.labels == found.labels[0]).all()  # refused below, with the number of all
+    if not part or one:
         return (found.texts, labels), None
     alike = labels if found.labels.ndim == 1 else [0] * len(found)  # several labels have no blocks of their own
     both = at_random(len(found), part, seed) if how == "random" else by_blocks(alike, part)
