@@ -3,9 +3,11 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from hardmax.cli import playground
+from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.web.guard import Access
 from in_process import hardmax
 
@@ -37,6 +39,18 @@ def test_what_cannot_be_served_is_refused_before_anything_starts(words, code, sa
     assert said in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_without_a_usable_model_is_refused_before_anything_starts(monkeypatch, tmp_path):
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: pytest.fail("it serves"))
+    done = hardmax("playground", tmp_path, "--no-browser")
+    assert done.returncode == 3
+    assert "give a text classifier, as hardmax train writes it" in done.stderr
+    several = HardmaxClassifier().fit(["fine", "dull", "so so"] * 9, np.array([[1, 0], [0, 1], [1, 1]] * 9))
+    done = hardmax("playground", several.save(tmp_path / "several"), "--no-browser")
+    assert done.returncode == 3
+    assert "the model can give a text several labels" in done.stderr
+    assert "train a model for each label" in done.stderr
 
 
 def test_without_the_extra_the_pip_line_is_named():

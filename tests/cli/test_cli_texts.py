@@ -39,6 +39,30 @@ def table(tmp_path_factory):
 # ---------------------------------------------------------------- explain
 
 
+def test_a_text_and_a_file_are_one_too_many(cli, table):
+    code, _, err = cli("explain", "--text", "good", table)
+    assert code == 3
+    assert "reviews.csv is a file, but there is also --text" in err
+
+
+def test_a_network_is_not_a_model(cli, tmp_path):
+    data, net = tmp_path / "data.jsonl", tmp_path / "net"
+    data.write_text('{"tokens": [[0, 1]], "label": 1}\n{"tokens": [[1, 1]], "label": 2}\n')
+    assert cli("construct", data, "-o", net)[0] == 0
+    code, _, err = cli("explain", net, "--text", "good")
+    assert code == 3
+    assert "fix:   give a text classifier, as hardmax train writes it" in err
+    code, _, err = cli("check", tmp_path / "nothing", data)
+    assert code == 3
+    assert "fix:   give a network, as hardmax construct writes it" in err
+
+
+def test_the_text_column_is_not_suggested_as_label(cli, trained, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("text,stars\ngood,1\n")
+    assert "fix:   --label stars" in cli("evaluate", trained[0], path)[2]
+
+
 def test_explain_prints_what_python_gives(cli, model):
     ex = explain(load_model(model), "A great film, never dull.")
     code, out, err = cli("explain", model, "--text", ex.text, "--json")
@@ -338,17 +362,36 @@ def trained(table, tmp_path_factory):
     return where, json.loads(done.stdout)
 
 
+def test_train_measures_small_classes_and_says_why_it_cannot(cli, tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("text,label\n" + "".join(f"{t},{v}\n" for t, v in zip(TEXTS[:80], LABELS[:80], strict=True)))
+    assert "on 8 held-out texts" in cli("train", path, "-o", tmp_path / "a")[1]
+    path.write_text("text,label\ngood,p\nbad,n\n")
+    out = cli("train", path, "-o", tmp_path / "b")[1]
+    assert "accuracy: not measured: the classes have too few texts to hold out 0.1 of each" in out
+    assert "accuracy: not measured: --validation is 0" in cli("train", path, "-o", tmp_path / "c", "--validation", 0)[1]
+
+
+def test_train_warns_of_labels_that_look_like_ids(cli, tmp_path):
+    path = tmp_path / "ids.csv"
+    path.write_text("text,label\n" + "".join(f"{t},{i}\n" for i, t in enumerate(TEXTS[:40])))
+    code, _, err = cli("train", path, "-o", tmp_path / "model")
+    assert code == 0
+    assert "warning: 40 texts have 40 labels: 0, 1, 2, ..." in err
+    assert "--label" in err
+
+
 def test_train_writes_a_model_and_its_figures(trained):
     where, document = trained
     loaded = load_model(where)
     assert document["schema"] == "hardmax.train/1"
     assert document["accuracy"] >= 0.8
-    assert (document["n"], document["n_validation"]) == (260, 40)
+    assert (document["n"], document["n_validation"]) == (270, 30)
     assert document["epochs"] == len(document["loss"]) >= 2
     assert document["parameters"] == loaded.parameters
     assert document["classes"] == ["neg", "pos"]
     assert not list(where.parent.glob(".*"))
-    assert "40 of them held out" in (where / "README.md").read_text()
+    assert "30 of them held out" in (where / "README.md").read_text()
 
 
 def test_evaluate_measures_what_python_measures(cli, trained, table):
@@ -485,17 +528,33 @@ def test_labels_of_one_class_are_refused(cli, tmp_path):
     path = tmp_path / "one.jsonl"
     path.write_text('{"text": "a", "label": "pos"}\n' * 20)
     code, _, err = cli("train", path, "-o", tmp_path / "m")
-    assert (code, "only one class" in err) == (3, True)
+    assert (code, "only one class in 20 texts" in err) == (3, True)
 
 
 def test_progress_is_on_stderr_and_quiet_is_quiet(cli, table, tmp_path):
     code, out, err = cli("train", table, "-o", tmp_path / "a", "--epochs", 1)
-    assert (code, "training on 260 texts" in err, "accuracy: " in out) == (0, True, True)
+    assert (code, "training on 270 texts" in err, "accuracy: " in out) == (0, True, True)
     code, _, err = cli("train", table, "-o", tmp_path / "b", "--epochs", 1, "--quiet", "--validation", 0)
     assert (code, err) == (0, "")
 
 
 # ---------------------------------------------------------------- data
+
+
+def test_data_show_takes_the_column_that_is_named(cli, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("text,label,stars\n" + "".join(f"good,{k},{k % 12}\n" for k in range(24)))
+    code, out, err = cli("data", "show", path, "--label", "stars")
+    assert (code, err) == (0, "")
+    assert out.split("\n")[1:4] == ["  0: 2", "  1: 2", "  2: 2"]
+    assert cli("data", "show", path, "--label", "stars", "--label", "stars")[0] == 3
+
+
+def test_data_show_counts_each_of_several_labels(cli, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("text,new,urgent\na,1,0\nb,1,1\nc,0,0\n")
+    document = json.loads(cli("data", "show", path, "--label", "urgent", "--label", "new", "--json")[1])
+    assert document["classes"] == {"urgent": 1, "new": 2}
 
 
 def test_data_show_counts(cli, table):

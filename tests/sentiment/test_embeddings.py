@@ -1,6 +1,7 @@
 """Explanations of models made elsewhere agree with the models' own scores."""
 
 import json
+import re
 import struct
 
 import numpy as np
@@ -99,12 +100,38 @@ def test_views_work_for_foreign_models(tmp_path):
         ({"a": [1.0], "b": [1.0, 2.0]}, [[1.0]], {}, "same length"),
         ({"a": [1.0]}, [[1.0]], {"classes": ["x"]}, "2 classes"),
         ({"a": [1.0]}, [[np.nan]], {}, "finite"),
-        ("nowhere.bin", None, {}, "cannot be read"),
+        ({"a": [1.0, 2.0]}, [[1.0]], {}, "weights have 1 column, but the word vectors have 2 numbers"),
+        ("nowhere.bin", None, {}, "nowhere.bin cannot be read: there is no such file"),
     ],
 )
 def test_bad_input_gets_one_clear_error(vectors, weights, more, says):
     with pytest.raises(BadInput, match=says):
         explain_embeddings(vectors, weights, "a", **more)
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("good 1 0\ndull -1 0\n", "line 1 is 'good 1 0'; expected the number of vectors and their length"),
+        ("2 2\ngood 1 0\ndull -1 x\n", "line 3: could not convert string to float: 'x'"),
+        ("2 2\ngood 1 0\ndull -1\n", "line 3 holds 1 number; expected 2"),
+        ("3 2\ngood 1 0\ndull -1 0\n", "it holds 2 vectors; expected 3"),
+        ("1 2\ngood 1 nan\n", "line 2: a number is not finite"),
+        ("", "line 1 is ''"),
+    ],
+)
+def test_a_damaged_text_file_is_refused_with_its_line(tmp_path, lines, says):
+    path = tmp_path / "x.vec"
+    path.write_text(lines)
+    with pytest.raises(BadInput, match=re.escape(says)) as caught:
+        load_fasttext(path)
+    assert caught.value.fix
+
+
+def test_only_line_feeds_end_a_line_of_vectors(tmp_path):
+    path = tmp_path / "x.vec"
+    path.write_text("3 1\na\u2028b 1\n\x85 2\ndull -1 \n", encoding="utf-8")
+    assert explain_embeddings(path, [[2.0]], "dull").logit == -2
 
 
 def test_damaged_files_are_refused(tmp_path):

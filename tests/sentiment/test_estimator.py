@@ -82,6 +82,13 @@ class Forced(HardmaxClassifier):
         return tags
 
 
+@pytest.mark.parametrize("given", [["fine", "dull"], {"fine": 0}, 3])
+def test_a_vocabulary_of_another_kind_is_refused(given):
+    with pytest.raises(BadInput, match="vocabulary must be a Vocabulary") as caught:
+        HardmaxClassifier(vocabulary=given).fit(["fine", "dull"] * 5, ["p", "n"] * 5)
+    assert "Vocabulary(terms" in caught.value.fix
+
+
 @pytest.mark.slow
 def test_scikit_learns_own_checks_pass():
     """On words made of numbers all pass; on the class itself all that apply; forced, only those on numbers fail."""

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import reference
 from hardmax.errors import BadInput
 from hardmax.sentiment.explain import Explanation, Inconsistent, _some, explain
+from hardmax.sentiment.files import load_model
 from hardmax.sentiment.model import SentimentModel
+from hardmax.sentiment.word_effects import log_odds
 from hardmax.text.vocabulary import Vocabulary
 from tiny_models import HOSTILE, random_model, three_classes, two_classes
 
@@ -104,6 +106,36 @@ def test_words_without_an_opinion_are_neutral_and_never_named():
     assert ([w.word for w in ex.reasons], ex.against, [w.word for w in ex.neutral]) == (["great"], [], ["the"])
     assert [w.word for w in ex.largest(5)] == ["great"]
     assert ex.rest(5) == [("neutral words", [the])]
+
+
+def test_a_word_that_others_follow_does_not_count_against_the_label_by_that_alone():
+    ex = explain(load_model("imdb"), "the film was delightful")
+    the = next(w for w in ex.words if w.word == "the")
+    assert the.effect < -1  # without it "film" and "was" follow "delightful"
+    assert abs(the.contribution) < 0.01
+    assert the.neutral
+    assert [w.word for w in ex.largest(1)] == ["delightful"]
+
+
+@pytest.mark.parametrize("layers", [0, 4])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_word_against_the_label_has_a_part_against_it_in_the_log_odds(layers, classes):
+    ex = explain(random_model(classes=classes, layers=layers), " ".join(f"w{i}" for i in range(30)))
+    label, study, nudge = np.array([ex._number(ex.label)]), ex.study, 1e-6
+    now = log_odds(study.logits, label)[0]
+    parts = [(log_odds(study.logits + nudge * own, label)[0] - now) / nudge for own in study.contributions]
+    part = dict(zip(ex.term_names, parts, strict=True))
+    least = 0.1 * max(abs(value) for value in parts)
+    assert ex.against
+    assert all(part[word.word] <= -least for word in ex.against)
+    assert all(part[word.word] > -least for word in ex.neutral if word.effect < -0.5)
+
+
+def test_what_is_replaced_and_what_by_are_strings():
+    ex = explain(MODEL, TEXT)
+    for word, by in ((3, "x"), ("dull", None), (None, "")):
+        with pytest.raises(BadInput, match="a word is a string"):
+            ex.replace(word, by)
 
 
 def test_named_words_are_those_for_the_label_then_those_against_it():

@@ -14,6 +14,12 @@ from tiny_models import HOSTILE, random_model, three_classes, two_classes
 TEXTS = ["The plot is dull, but the film is not dull: great!", "", "zxq", *HOSTILE.values(), "great film " * 30]
 
 
+@pytest.mark.parametrize("most", [0, -1, 1.5])
+def test_a_number_of_words_below_one_is_refused(most):
+    with pytest.raises(BadInput, match="most must be an integer of at least 1"):
+        explain_many(two_classes(), ["great"], most=most)
+
+
 @pytest.mark.parametrize("way", [PLAIN, COMPILED])
 @pytest.mark.parametrize("model", [two_classes(), two_classes(layers=0), three_classes()], ids=["2", "0", "3"])
 def test_every_row_is_that_of_the_explanation(model, way):

@@ -33,6 +33,13 @@ def folder(clf, tmp_path):
     return clf.save_pretrained(tmp_path / "model")
 
 
+def test_a_folder_that_holds_no_model_is_not_searched_for_unsafe_files(tmp_path):
+    (tmp_path / "weights.bin").write_bytes(b"")
+    with pytest.raises(BadInput, match=r"holds no model: it has no config\.json") as caught:
+        load_model(tmp_path)
+    assert caught.value.fix == "give a text classifier, as hardmax train writes it"
+
+
 @pytest.mark.parametrize("name", [None, 3, ["imdb"]])
 def test_what_is_no_name_is_one_clear_error(name):
     with pytest.raises(BadInput, match="a model is loaded by its name or from its folder") as error:

@@ -6,6 +6,7 @@ from scipy.optimize import minimize as by_scipy
 
 from corpus import reviews
 from hardmax.errors import BadInput
+from hardmax.sentiment import lbfgs
 from hardmax.sentiment.layers_numpy import flow, powers
 from hardmax.sentiment.placing import POLES, chosen, positions, radii, select, start
 from hardmax.sentiment.recipe import Recipe
@@ -88,6 +89,19 @@ def test_the_selection_is_the_optimum_within_its_limits():
     assert value(x[:, 0] * counts)[0] == pytest.approx(losses[-1])
     assert best.fun <= losses[-1] <= best.fun * 1.005
     assert losses[-1] > free.losses[-1]
+
+
+def test_words_with_several_scores_that_do_not_fit_into_the_cache_can_lead(monkeypatch):
+    texts, labels = reviews(60, seed=2)
+    vocabulary = Vocabulary.count(texts, (1, 2))
+    classes = np.arange(len(texts)) % 2 + (np.array(labels) == "pos")
+    data = Examples(vocabulary.bags(texts), classes, np.ones(len(texts)))
+    given = problem(data, len(vocabulary), np.eye(3), 5.0)
+    found = solve(given, 1e-4)
+    expected = start(found, given, Recipe(dim=4, layers=4), 4, 1e-4)
+    monkeypatch.setattr(lbfgs, "PART", 64)
+    made = start(found, given, Recipe(dim=4, layers=4), 4, 1e-4)
+    np.testing.assert_allclose(made.x, expected.x, atol=1e-6)
 
 
 def test_a_pole_reaches_as_far_as_it_should():

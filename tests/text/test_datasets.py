@@ -32,6 +32,15 @@ def table(tmp_path):
     return path
 
 
+@pytest.mark.parametrize("columns", ["Text,Label", "Review,Sentiment", " text ,LABEL"])
+def test_usual_columns_are_found_in_any_case(tmp_path, columns):
+    path = tmp_path / "x.csv"
+    path.write_text(f"id,{columns}\n1,good,a\n2,dull,b\n")
+    assert [(row.text, row.label) for row in rows(path)] == [("good", "a"), ("dull", "b")]
+    path.write_text(f"{columns},text,label\nc,d,good,a\n")  # a name as it is usually written comes first
+    assert [(row.text, row.label) for row in rows(path)] == [("good", "a")]
+
+
 def test_a_csv_with_review_and_sentiment_is_read(table):
     data = read(table)
     assert data.texts == [text for text, _ in ROWS]

@@ -1,5 +1,7 @@
 """Parts that are held out."""
 
+from itertools import product
+
 import numpy as np
 
 from hardmax.text.held_out import at_random, by_blocks
@@ -12,6 +14,15 @@ def test_blocks_keep_neighbors_together():
     assert set(learn) | set(aside) == set(range(2000))
     assert np.count_nonzero(np.diff(aside) > 1) == 19
     assert labels[aside].mean() == 0.5
+
+
+def test_small_classes_are_held_out_in_the_same_part_as_large_ones():
+    for count, part in product((1, 2, 10, 15, 40, 55, 64, 123), (0.1, 0.5, 0.9)):
+        learn, aside = by_blocks([0] * count + [1] * count, part)
+        assert len(aside) == 2 * round(count * part)
+        assert len(learn) + len(aside) == 2 * count
+    learn, aside = by_blocks([0] * 4 + [1] * 40, part=0.1)
+    assert aside.min() >= 4  # a class of four texts has none to spare
 
 
 def test_the_random_split_is_seventy_to_thirty_and_repeats():

@@ -56,13 +56,16 @@ def show_command(
     """
     import numpy as np
 
-    found, bad = texts.read_data(data, split, text_column, label, errors, quiet or json)
-    names, counts = np.unique(found.labels.astype(str), return_counts=True)
+    found, bad = texts.read_data(data, split, text_column, texts.label_names(label), errors, quiet or json)
+    if found.labels.ndim == 2:
+        names, counts = np.array(found.names), found.labels.sum(axis=0)
+    else:
+        names, counts = np.unique(found.labels, return_counts=True)
     document: dict[str, Any] = {
         "schema": "hardmax.data/1",
         "data": data,
         "n": len(found),
-        "classes": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        "classes": dict(zip(map(str, names.tolist()), counts.tolist(), strict=True)),
         "characters": sum(map(len, found.texts)),
         "bad_rows": bad.count,
     }

@@ -55,6 +55,8 @@ def command(
     """
     inputs.check_output(output, force)
     name, file = texts.model_and(arguments, "FILE", needed=text is None)
+    if text is not None and Path(name).is_file():
+        raise BadInput(f"{name} is a file, but there is also --text", fix="give one of the two")
 
     from hardmax.sentiment.estimator import load
     from hardmax.text.tables import SUFFIXES

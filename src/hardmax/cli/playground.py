@@ -136,6 +136,10 @@ def _check(model: str, data: Path | None, token: str | None, origins: list[str])
 
         fix = "give the name of a shipped model or a model folder"
         raise BadInput(f"there is no model {model!r}", found=f"shipped: {', '.join(shipped())}", fix=fix)
+    if Path(model).exists():
+        from hardmax.sentiment.files import load_classifier
+
+        load_classifier(model)
     if data is not None and str(data) != "imdb" and not data.exists():
         raise BadInput(f"--data {data} does not exist", fix="give a table, folder or archive of labeled texts")
     _check_token(token)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hardmax.sentiment.training_loop import Progress
     from hardmax.text.datasets import Dataset
 
+IDS = 10  # labels, from which on they are probably no classes if most texts have one of their own
+
 
 def command(
     data: texts.Data,
@@ -91,6 +93,7 @@ def command(
     begun, folder = time.monotonic(), inputs.existing_parent(output)
     names = texts.label_names(label)
     found, bad = texts.read_data(data, split, text_column, names, errors, silent, store=folder)
+    _doubt(found, silent)
     learn, held_out = _hold_out(found, validation, holdout, seed)
     clf = HardmaxClassifier(**settings)
     # Beside the model, hidden: it is of use only until the model is there.
@@ -128,11 +131,23 @@ def command(
         "classes": list(clf.model_.classes),
         "choices": clf.choices_,
     }
-    measured = f"{accuracy:.4f} on {n_held_out:,} held-out texts" if held_out else "not measured"
+    few = f"the classes have too few texts to hold out {validation:.2g} of each" if validation else "--validation is 0"
+    measured = f"{accuracy:.4f} on {n_held_out:,} held-out texts" if held_out else f"not measured: {few}"
     sizes = f"{document['n']:,} texts, {document['terms']:,} terms, {document['parameters']:,} parameters"
     chosen = [f"{name}: {why}" for name, why in clf.choices_.items()]
     show(json, document, f"accuracy: {measured}", f"{sizes}, {seconds:.1f} s", *chosen, f"model: {output}")
     bad.finish()
+
+
+def _doubt(found: "Dataset", silent: bool) -> None:
+    """Warn of labels that are probably no classes, such as ids or ratings with many decimals."""
+    import numpy as np
+
+    labels = np.unique(found.labels) if found.labels.ndim == 1 else ()
+    if len(labels) > IDS and 2 * len(labels) > len(found):
+        some = ", ".join(map(str, labels[:3]))
+        fix = "if they are not classes, choose another column with --label"
+        note(f"warning: {len(found):,} texts have {len(labels):,} labels: {some}, ...; {fix}", silent)
 
 
 Labeled = tuple[Sequence[str], Any]
@@ -144,7 +159,8 @@ def _hold_out(found: "Dataset", part: float, how: str, seed: int) -> tuple[Label
     from hardmax.text.stored import some_of
 
     labels = found.named_labels()
-    if not part:
+    one = found.labels.ndim == 1 and (found.labels == found.labels[0]).all()  # refused below, with the number of all
+    if not part or one:
         return (found.texts, labels), None
     alike = labels if found.labels.ndim == 1 else [0] * len(found)  # several labels have no blocks of their own
     both = at_random(len(found), part, seed) if how == "random" else by_blocks(alike, part)

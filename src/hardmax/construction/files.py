@@ -141,7 +141,7 @@ def load_network(folder: str | Path) -> Network:
     """
     folder = Path(folder)
     recover_folder(folder)
-    config = read_document(folder / CONFIG, SCHEMA)
+    config = read_document(folder / CONFIG, SCHEMA, "give a network, as hardmax construct writes it")
     tensors = _tensors(folder / TENSORS)
     try:
         dim, count = int(config["dim"]), int(config["blocks"])

@@ -110,8 +110,8 @@ def _rounded(values: NDArray[Any]) -> NDArray[np.float64]:
     return flat.reshape(values.shape)
 
 
-def read_document(path: Path, schema: str) -> Document:
-    """Read what `write_json` or `write_npz` wrote, and check its schema.
+def read_document(path: Path, schema: str, fix: str = "") -> Document:
+    """Read what `write_json` or `write_npz` wrote, and check its schema; `fix` says what to give instead.
 
     Raises:
         BadInput: missing, damaged, of another kind, or written by a newer version; the message names the file.
@@ -122,13 +122,13 @@ def read_document(path: Path, schema: str) -> Document:
     try:
         document = _read_npz(path) if suffix == ".npz" else json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise BadInput(f"{path} does not exist") from error
+        raise BadInput(f"{path} does not exist", fix=fix) from error
     except Exception as error:  # a damaged file makes NumPy and zipfile raise nearly anything
         raise BadInput(f"{path} is damaged or not a {path.suffix} file: {error}") from error
-    return check_schema(document, schema, path)
+    return check_schema(document, schema, path, fix)
 
 
-def check_schema(document: Any, schema: str, path: Path) -> Document:
+def check_schema(document: Any, schema: str, path: Path, fix: str = "") -> Document:
     """The document, if it has this schema in this version or an older one.
 
     Raises:
@@ -143,7 +143,7 @@ def check_schema(document: Any, schema: str, path: Path) -> Document:
     kind, _, version = str(document["schema"]).rpartition("/")
     wanted, _, known = schema.rpartition("/")
     if kind != wanted or not version.isdigit():
-        raise BadInput(f"{path} has schema {str(document['schema'])[:80]}; expected {schema}")
+        raise BadInput(f"{path} has schema {str(document['schema'])[:80]}; expected {schema}", fix=fix)
     if int(version) > int(known):
         raise BadInput(
             f"{path} was written by a newer version of hardmax (schema {document['schema']}; "

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 from hardmax.sentiment.explain import Explanation, explained
 from hardmax.sentiment.layers_numpy import Parameters, powers
 from hardmax.sentiment.layout import Deletions, Layout, Names, holding
@@ -36,6 +36,7 @@ from hardmax.text.words import Word, split
 Floats = NDArray[np.float64]
 Feature = tuple[int, int, Floats]  # first and last word that it belongs to, its vector
 MAGIC, VERSIONS, SUPERVISED, SOFTMAX = 793712314, (11, 12), 3, 3  # in a file of fastText
+KINDS = "give a fastText file (.bin or .vec), a model2vec folder, or a dict"
 END = "</s>"  # its word for the end of a line
 _WORD = re.compile(r"[^ \n\r\t\v\f\0]+")
 _ALL = 0xFFFFFFFFFFFFFFFF
@@ -123,10 +124,14 @@ def load_fasttext(path: str | Path) -> Embeddings:
     where = Path(path)
     try:
         if where.suffix.lower() == ".vec":
-            return _vectors(where.read_text(encoding="utf-8"))
+            return _vectors(where.read_bytes().decode("utf-8"), where)
         return _classifier(where.read_bytes())
+    except FileNotFoundError as error:
+        raise BadInput(f"{where} cannot be read: there is no such file", fix=KINDS) from error
+    except BadInput:
+        raise
     except (OSError, struct.error, ValueError, IndexError, OverflowError) as error:
-        raise BadInput(f"{where} cannot be read as a fastText model: {error}") from error
+        raise BadInput(f"{where} cannot be read as a fastText model: {error}", fix=KINDS) from error
 
 
 def words(text: str) -> list[Word]:
@@ -153,17 +158,32 @@ def hashed(piece: bytes) -> int:
     return h
 
 
-def _vectors(text: str) -> Embeddings:
-    lines = text.splitlines()
-    count, dim = map(int, lines[0].split())
+def _vectors(text: str, where: Path) -> Embeddings:
+    def wrong(what: str, fix: str = "download or write the file again") -> BadInput:
+        return BadInput(f"{where} cannot be read as a fastText model: {what}", fix=fix)
+
+    lines = text.rstrip("\n").split("\n")  # words may hold what Unicode calls the end of a line
+    try:
+        count, dim = map(int, lines[0].split())
+    except ValueError as error:
+        raise wrong(
+            f"line 1 is {lines[0][:80]!r}; expected the number of vectors and their length",
+            f"if the file is only missing this line, as those of GloVe are, add one such as {len(lines)} "
+            f"{max(len(lines[0].split()) - 1, 1)}",
+        ) from error
     table = {}
-    for line in lines[1:]:
-        word, *numbers = line.rstrip().split(" ")
-        table[word] = np.array(numbers, np.float64)
-    if len(table) != count or any(vector.shape != (dim,) for vector in table.values()):
-        raise ValueError(f"expected {count} vectors of {dim} numbers")
-    if not all(np.isfinite(vector).all() for vector in table.values()):
-        raise ValueError("a number is not finite")
+    for number, line in enumerate(lines[1:], 2):
+        word, *numbers = line.rstrip(" \r").split(" ")
+        try:
+            vector = table[word] = np.array(numbers, np.float64)
+        except ValueError as error:
+            raise wrong(f"line {number}: {error}") from error
+        if len(vector) != dim:
+            raise wrong(f"line {number} holds {counted(len(vector), 'number')}; expected {dim}")
+        if not np.isfinite(vector).all():
+            raise wrong(f"line {number}: a number is not finite")
+    if len(table) != count:
+        raise wrong(f"it holds {counted(len(table), 'vector')}; expected {count}")
     return Embeddings.of(table, words)
 
 
@@ -295,6 +315,11 @@ def _scores(model: Embeddings, weights: Floats, bias: Floats, forms: list[str]) 
     if not found:
         return bias.copy(), found, 1.0
     total = np.sum([vector for _, _, vector in found], axis=0)
+    if len(total) != weights.shape[1]:
+        raise BadInput(
+            f"the weights have {counted(weights.shape[1], 'column')}, but the word vectors have {len(total)} numbers",
+            fix="use the vectors that the classifier was trained with",
+        )
     down = float(np.sqrt((total**2).sum())) if model.unit else float(len(found))
     down = down or 1.0
     return bias + weights @ (total / down), found, down

@@ -278,6 +278,8 @@ class Explanation(Result):
         Raises:
             BadInput: the word does not occur in the text, or the model is no longer in memory.
         """
+        if not (isinstance(word, str) and isinstance(by, str)):
+            raise BadInput("a word is a string, and so is what replaces it", found=f"{word!r} and {by!r}")
         model, words = self._living(), self.study.words
         number = {name: f for f, name in enumerate(self.names)}
         sought = [number.get(w.form, -1) for w in model.vocabulary.words(word)]

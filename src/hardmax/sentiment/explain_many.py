@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, need
 from hardmax.sentiment.explain_parts import clusters
-from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
+from hardmax.sentiment.layout import Inside, Names, TermNames, known_words
 from hardmax.sentiment.model import winners
-from hardmax.sentiment.word_effects import Study, effects, study_texts
+from hardmax.sentiment.word_effects import Study, by_form, effects, study_texts
 from hardmax.text.vocabulary import owners
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
         as_: "pandas", "polars", "arrow" or "dict" (lists by column). None means pandas if it is installed, else Arrow.
 
     Raises:
-        BadInput: `as_` is none of these.
+        BadInput: `as_` is none of these, or `most` is less than 1.
         MissingExtra: the package is not installed.
 
     Example:
@@ -50,6 +50,8 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
     """
     if as_ not in (None, *FORMS):
         raise BadInput(f"as_ is {as_!r}", fix="use " + ", ".join(FORMS))
+    if not isinstance(most, int | np.integer) or most < 1:
+        raise BadInput("most must be an integer of at least 1", found=repr(most))
     columns: dict[str, list[Any]] = {name: [] for name in columns_of(model)}
     for start, part in portions(texts):
         for t, found in enumerate(rows(model, part, most), start):
@@ -139,7 +141,7 @@ def _leaders(study: Study, names: Names, chosen: NDArray[np.int64]) -> Iterator[
 def _words(study: Study, names: Names, chosen: NDArray[np.int64], most: int = MOST) -> Iterator[list[dict[str, Any]]]:
     """The words with an opinion in each text: those for the label, then those against it."""
     words, (effect, neutral), own = study.words, effects(study, chosen), _parts(study, chosen)
-    parts = np.bincount(words.form, shared(words, own), len(names))
+    parts = by_form(study, own)
     strength = np.where(neutral | (np.diff(study.deletions.gone_at) == 0), 0.0, effect)
     inside = Inside(words, study.deletions, own, study.leader, TermNames(words, names))
     for a, b in pairwise(words.forms.tolist()):

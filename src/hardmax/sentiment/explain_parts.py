@@ -18,7 +18,8 @@ class Word:
             word counts against the label.
         contribution: its part of the logit.
         neutral: whether it has no opinion: what it says, at an unchanged number of terms, is less than a tenth of what
-            the strongest word says, or the effect comes from the change of that number alone.
+            the strongest word says, or the effect comes from the change of that number alone, or it counts against the
+            label only because other words follow it: its own part does not, or is less than a tenth of the largest.
         terms: the known terms that hold it, the largest part first.
         leader: the leader of the first of these.
         places: (start, end) of all occurrences.

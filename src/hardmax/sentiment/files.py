@@ -29,6 +29,7 @@ SHIPPED = Path(__file__).parent / "pretrained"
 TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "U64": np.uint64}  # of safetensors
 FILES = {"numbers": "model.safetensors", "terms": "vocabulary.txt"}
 TOKENIZER = "tokenizer.json"
+OTHER = "give a text classifier, as hardmax train writes it"
 UNSAFE = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin", ".npy", ".npz"}
 AGAIN = "save it again"
 MOST_LOADED = 4  # models that stay in memory after loading
@@ -127,6 +128,8 @@ def load_model(where: str | Path) -> SentimentModel:
         (('negative', 'positive'), 2, True)
     """
     folder = model_folder(where)
+    if not (folder / "config.json").is_file():
+        raise BadInput(f"{folder} holds no model: it has no config.json", fix=OTHER)
     files = sorted(folder.resolve().rglob("*"))
     for path in files:
         if path.suffix.lower() in UNSAFE:
@@ -148,7 +151,7 @@ def load_classifier(where: str | Path) -> SentimentModel:
 
 @lru_cache(maxsize=MOST_LOADED)
 def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentModel:
-    config = read_document(folder / "config.json", SCHEMA)
+    config = read_document(folder / "config.json", SCHEMA, OTHER)
     try:
         tokenizer = None
         if config.get("words") == TOKENIZER:

@@ -275,6 +275,12 @@ class Fitting(Classifier):
         """The given vocabulary or that of the texts; with so many classes that the scores of a million terms would be
         too many numbers, it has fewer terms."""
         if self.vocabulary is not None:
+            if not isinstance(self.vocabulary, Vocabulary):
+                raise BadInput(
+                    "vocabulary must be a Vocabulary",
+                    found=type(self.vocabulary).__name__,
+                    fix="pass Vocabulary(terms, ngrams=2) from hardmax.text.vocabulary, or leave it out",
+                )
             return self.vocabulary
         least, most = self.min_df, self.max_features
         if least is None:

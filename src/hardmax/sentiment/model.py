@@ -199,7 +199,7 @@ class SentimentModel(Result):
         if self.multi_label:
             raise BadInput(
                 f"the model can give a text several labels; {what} works only with one label per text",
-                fix="explain one of them with label=... or --label; predict and predict_proba give all of them",
+                fix="train a model for each label, or name one of them to explain with label=... or --label",
             )
 
     def one_label(self, label: Label) -> "SentimentModel":

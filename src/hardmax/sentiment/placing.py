@@ -148,7 +148,7 @@ def select(
         away = now - every if turn is None else times(now - every, turn.T)
         cost = away / g**2
         slope += penalty * (cost if turn is None else times(cost, turn))
-        return loss + 0.5 * penalty * dot(away, cost), (slope * unit[:, None]).ravel()
+        return loss + 0.5 * penalty * dot(away.ravel(), cost.ravel()), (slope * unit[:, None]).ravel()
 
     begin = (x / unit[:, None]).ravel()
     theta, losses = minimize(value, begin, *steps, bounds=Bounds(low / unit, high / unit))

@@ -350,7 +350,7 @@ def of_words(spans: Any, form: Any, contributions: Any, without: Any, left: Any,
              least: Any, side: Any) -> Any:  # fmt: skip
     """`hardmax.sentiment.word_effects.of_words` for one text and one score, of which `side` says the sign."""
     count, parts, effect = np.zeros(len(contributions), np.int64), np.zeros(len(left)), np.empty(len(left))
-    says, quiet, strongest = np.empty(len(left)), np.empty(len(left), np.bool_), 0.0
+    says, quiet, strongest, largest = np.empty(len(left)), np.empty(len(left), np.bool_), 0.0, 0.0
     own = np.zeros(len(form))
     for w in range(len(form)):
         for length in range(spans.shape[1]):
@@ -368,7 +368,9 @@ def of_words(spans: Any, form: Any, contributions: Any, without: Any, left: Any,
     for f in range(len(left)):
         effect[f] = logit * side - without[f, 0] * side
         says[f] = logit * side - (bias + (without[f, 0] - bias) * ((left[f] + neutral) / terms)) * side
-        strongest = max(strongest, abs(says[f]))
+        strongest, largest = max(strongest, abs(says[f])), max(largest, abs(parts[f]))
     for f in range(len(left)):
-        quiet[f] = not (abs(says[f]) >= least * strongest and says[f] * effect[f] > 0)
+        against = parts[f] * side < 0 and abs(parts[f]) >= least * largest
+        loud = abs(says[f]) >= least * strongest and says[f] * effect[f] > 0
+        quiet[f] = not (loud and (effect[f] > 0 or against))
     return effect, quiet, parts

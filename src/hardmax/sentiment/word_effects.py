@@ -169,9 +169,13 @@ def without_each(of: Study) -> tuple[Floats, Ints]:
 def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     """(F,) the effect of each form on one class per text, and whether the form is neutral.
 
-    A form is neutral if what it says, its effect at an unchanged number of terms, is less than a part NEUTRAL of what
-    the strongest form of its text says; or if its effect has the other sign, since it comes from that number alone:
-    deleting any word makes the mean shorter.
+    A form is neutral
+
+    - if what it says, its effect at an unchanged number of terms, is less than a part NEUTRAL of what the strongest
+      form of its text says;
+    - if its effect has the other sign, since it comes from that number alone: deleting any word makes the mean shorter;
+    - if it counts against the class, but not by itself: its part does not, or is less than NEUTRAL times the largest
+      part. Without a word that all others follow, these may follow one that speaks for the class.
     """
     logits, left = without_each(of)
     n0, bias, texts = of.parameters.neutral, of.parameters.bias, len(of.words)
@@ -181,24 +185,50 @@ def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     def odds(scores: Floats, label: Ints) -> Floats:
         return log_odds(damped(scores, bias, of.damping), label)
 
+    def loud(values: Floats) -> NDArray[np.bool_]:
+        size, most = np.abs(values), np.zeros(texts)
+        if texts == 1:
+            most[0] = size.max(initial=0.0)
+        else:
+            np.maximum.at(most, text, size)
+        return np.asarray(size >= NEUTRAL * most[text])
+
     label, full = labels[text], odds(of.logits, labels)[text]
     effect = full - odds(logits, label)
     scale = (left + n0) / np.maximum(of.words.terms[1:] - of.words.terms[:-1] + n0, 1e-300)[text]
     says = full - odds(bias + (logits - bias) * scale[:, None], label)
-    size, most = np.abs(says), np.zeros(texts)
-    if texts == 1:
-        most[0] = size.max(initial=0.0)
-    else:
-        np.maximum.at(most, text, size)
-    return effect, ~((size >= NEUTRAL * most[text]) & (says * effect > 0))
+    part = by_form(of, toward(of, labels))
+    return effect, ~(loud(says) & (says * effect > 0) & ((effect > 0) | loud(part) & (part < 0)))
+
+
+def toward(of: Study, labels: Ints) -> Floats:
+    """(T,) the parts of the terms in the log-odds of one class per text, before damping.
+
+    With several classes these are not a sum; the parts are those to first order: that of the score of the class, less
+    the mean of those of the other scores, by their probabilities.
+    """
+    if of.logits.shape[1] == 1:
+        sign: Any = 2.0 * labels - 1.0
+        return np.asarray(of.contributions[:, 0] * (sign if len(sign) == 1 else sign[owners(of.words.terms)]))
+    every, scores = np.arange(len(labels)), of.logits.copy()
+    scores[every, labels] = -np.inf
+    weights = -np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= -weights.sum(axis=1, keepdims=True)
+    weights[every, labels] = 1.0
+    return np.asarray((of.contributions * weights[owners(of.words.terms)]).sum(axis=1))
+
+
+def by_form(of: Study, parts: Floats) -> Floats:
+    """(F,) the parts of the forms, from those of the terms (T,)."""
+    found = np.bincount(of.words.form, shared(of.words, parts), int(of.words.forms[-1]))
+    return found.astype(np.float64, copy=False)
 
 
 def of_words(of: Study, label: int, row: int) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """For one text (F,) the effects of its forms on a class, whether they are neutral, and their parts of a score."""
     logits, left = without_each(of)
     if len(of.parameters.bias) > 1 or TRACER.plain(len(of.leader)):
-        parts = np.bincount(of.words.form, shared(of.words, of.contributions[:, row]), len(left))
-        return *effects(of, np.array([label])), parts.astype(np.float64, copy=False)
+        return *effects(of, np.array([label])), by_form(of, of.contributions[:, row])
     from hardmax.sentiment.study_compiled import of_words as compiled
 
     numbers = float(of.logits[0, 0]), float(of.parameters.bias[0]), of.parameters.neutral, NEUTRAL, 2.0 * label - 1.0

@@ -176,18 +176,22 @@ def _choose(
     name: str, columns: list[str], text: str | None, label: str | Sequence[str] | None, labeled: bool
 ) -> Columns:
     known = {column.strip().lower() for column in columns} & {*TEXT_NAMES, *LABEL_NAMES, *ID_NAMES}
+    chosen: str | None = None
+    in_lower_case = {column.strip().lower(): column for column in reversed(columns)} | {c: c for c in columns}
 
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
         if given is not None and given in columns:
             return given
-        found = next((known for known in usual if known in columns), None) if given is None else None
+        some = (in_lower_case[name] for where in (columns, in_lower_case) for name in usual if name in where)
+        found = next(some, None) if given is None else None
         if found is None and (required or given is not None):
             if not columns:
                 raise BadInput(f"{name} is empty: it has no header", fix="name the columns in its first line")
+            column = likely([column for column in columns if column != chosen], given, usual)
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
                 found=", ".join(repr(c) for c in columns),
-                fix=f"--{option} {quote(likely(columns, given, usual))}" + ("" if known or given else HEADER),
+                fix=f"--{option} {quote(column)}" + ("" if known or given else HEADER),
             )
         return found
 

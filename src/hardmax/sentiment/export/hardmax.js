@@ -135,25 +135,28 @@ export class Model {
 
   /** The known words, the largest effect first: the decrease of the label's log-odds when the word is deleted. */
   rankedWords(read, flow, parts, names, label, sign) {
-    const known = new Map();
-    const share = read.words.map(() => 0), inside = read.words.map(() => new Set());
+    const number = this.classes.indexOf(label), known = new Map();
+    const share = read.words.map(() => [0, 0]), inside = read.words.map(() => new Set());
+    const toward = this.toward(flow, parts, number);
     read.ids.forEach((id, i) => {
       const spans = read.places.get(id);
       for (const [first, last] of spans)
         for (let w = first; w <= last; w++) {
-          share[w] += parts[i] / spans.length / (last - first + 1);
+          share[w][0] += parts[i] / spans.length / (last - first + 1);
+          share[w][1] += toward[i] / spans.length / (last - first + 1);
           inside[w].add(i);
         }
     });
-    read.words.forEach((word, w) => {
+    read.words.forEach(({ form, start, end }, w) => {
       if (!read.known.has(w)) return;
-      if (!known.has(word.form)) known.set(word.form, { word: word.form, contribution: 0, terms: new Set(), places: [] });
-      const entry = known.get(word.form);
-      entry.contribution += share[w];
+      if (!known.has(form)) known.set(form, { word: form, contribution: 0, part: 0, terms: new Set(), places: [] });
+      const entry = known.get(form);
+      entry.contribution += share[w][0];
+      entry.part += share[w][1];
       for (const i of inside[w]) entry.terms.add(i);
-      entry.places.push([word.start, word.end]);
+      entry.places.push([start, end]);
     });
-    const number = this.classes.indexOf(label), odds = (logits) => logOdds(this.damped(logits), number);
+    const odds = (logits) => logOdds(this.damped(logits), number);
     const full = odds(flow.logits), size = read.ids.length + this.neutral_words;
     const words = [...known.values()].map((entry) => {
       const { logits, left } = this.without(read, flow, parts, entry.word);
@@ -164,10 +167,23 @@ export class Model {
         effect: full - odds(logits), says: full - odds(scaled),
       };
     });
-    const most = words.reduce((top, { says }) => Math.max(top, Math.abs(says)), 0);
+    const most = (key) => words.reduce((top, word) => Math.max(top, Math.abs(word[key])), 0);
+    const [strongest, largest] = [most("says"), most("part")];
+    const loud = ({ says, effect }) => Math.abs(says) >= NEUTRAL * strongest && says * effect > 0;
+    const against = ({ part }) => part < 0 && -part >= NEUTRAL * largest;
     return words
       .sort((a, b) => b.effect - a.effect || sign * (b.contribution - a.contribution))
-      .map(({ says, ...word }) => ({ ...word, neutral: !(Math.abs(says) >= NEUTRAL * most && says * word.effect > 0) }));
+      .map((word) => ({ ...word, neutral: !(loud(word) && (word.effect > 0 || against(word))) }))
+      .map(({ says, part, ...word }) => word);
+  }
+
+  /** The parts of the terms in the log-odds of a class; to first order, if there are several scores. */
+  toward(flow, parts, number) {
+    if (flow.logits.length === 1) return parts.map((part) => (number === 1 ? part : -part));
+    const others = probabilitiesOf(flow.logits.map((x, c) => (c === number ? -Infinity : x)), false);
+    const total = parts.length + this.neutral_words;
+    return flow.last.map((z) =>
+      others.reduce((sum, p, c) => sum + (c === number ? 1 : -p) * dot(this.scores[c], z), 0) / total);
   }
 
   termText(read, id) {
