@@ -62,7 +62,7 @@ def test_only_the_keys_that_are_seen_are_compared():
     np.testing.assert_allclose(best, scores.max(axis=1), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name, value", [("PART", 16), ("DEPTH", 3)])
+@pytest.mark.parametrize(("name", "value"), [("PART", 16), ("DEPTH", 3)])
 def test_parts_end_anywhere_and_boxes_need_not_be_halved(name, value, monkeypatch):
     """In plain Python, where constants can be changed."""
     rng = np.random.default_rng(3)
