@@ -131,9 +131,10 @@ def misvalued(c: "Certificate", n: int, roles: tuple[int, ...]) -> list[str]:
         wrong.append("target does not name a token (leader, follower) or a group (tie, pattern)")
     elif sorted(set((-1 - c.target[grouped]).tolist())) != list(range(len(c.groups))):
         wrong.append("groups holds a set that no token follows")
-    if len(set(c.groups)) != len(c.groups):
+    groups = [np.asarray(group, np.int64) for group in c.groups]
+    if len({group.tobytes() for group in groups}) != len(groups):
         wrong.append("groups holds a set twice")
-    for g, group in enumerate(c.groups):
-        if not group or list(group) != sorted(set(group)) or group[0] < 0 or group[-1] >= n:
+    for g, group in enumerate(groups):
+        if not len(group) or (group[1:] <= group[:-1]).any() or group[0] < 0 or group[-1] >= n:
             wrong.append(f"groups[{g}] is not an ascending set of token indices")
     return wrong

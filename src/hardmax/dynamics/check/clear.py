@@ -15,6 +15,9 @@ with rho^r = (1 + alpha)^-r, and let b be the best score of a query q. The score
   center of the polytope. Such a token is *hidden*: no token is compared with it, provided that rho^r SHARE (b - <q, c>)
   is more than `slack` for every token that looks, which is tested.
 
+A query whose best score is on the boundary of the box of all tokens (`box`) is not compared with anybody. Where that is
+not at a corner of a large cloud, several tokens may be level, and the query is left to `Replay`.
+
 Rounding. If scores are off by own |z_i|_A |z_j|_A / 2 at most, computed norms are by a factor of 1 + own; so 1 + 4 own
 is room enough, as long as `own` is small.
 """
@@ -22,6 +25,7 @@ is room enough, as long as `own` is small.
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.dynamics.check.box import lead, sides
 from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints
 from hardmax.dynamics.check.comparison import compare, product, sorted_keys
 from hardmax.dynamics.check.solid import BLURRED, SHARE
@@ -124,7 +128,8 @@ def look(
     near, grown = 32 * (layer + 1) * EPS * coordinate, (1 + alpha) ** float(layer)
     off = max(off, 2 * d * near)
     usual = SMALLEST < largest < 1 / SMALLEST and SMALLEST < coordinate < 1 / SMALLEST and own < WIDEST
-    count, least = 0, largest
+    end, step, at_corners = sides(x)
+    count, surely, least = 0, 0, largest  # rows[:count] are compared, and rows[looking - surely:] need not be
     for c in range(looking if usual else 0):
         i = token[c]
         if not own_norm[c] > SMALLEST or (decided[i] == layer and role[i] == TIE):
@@ -135,32 +140,37 @@ def look(
         close = own * own_norm[c] * largest + cloud * largest * largest
         slack[c], room[c] = max(4 * close, wide * own_norm[c] * largest), -np.inf
         best[c], second[c] = product(q, c, x, named[c]), -np.inf
+        ahead_by, alone = lead(q, c, x, named[c], end, step, at_corners)
+        if ahead_by > slack[c] and (alone or n > SMALL):
+            if alone:
+                surely += 1
+                rows[looking - surely] = c
+            continue
         per_length[c], far[c], size[c] = 1 / length, (slack[c] + off * length) * grown, own_norm[c] * (1 + 4 * own)
         least = min(least, max((best[c] - far[c]) / size[c], 0.0))
         rows[count] = c
         count += 1
-    if count == 0:
-        return np.inf, off
-    m = 0
-    for i in range(n):
-        m += norm[i] >= (1 - 1e-9) * least and not hidden[i]
-    seen, m = np.empty(m, np.int64), 0
-    for i in range(n):
-        if norm[i] >= (1 - 1e-9) * least and not hidden[i]:
-            seen[m] = i
-            m += 1
-    unit = 1 / (np.sqrt(d) * coordinate)
-    order, longest, keys = sorted_keys(x, seen, norm, unit)
-    rows = rows[:count]
-    compare(rows, q, per_length, size, x, order, longest, keys, unit, slack, far, room, named, best, second)
+    if count:
+        m = 0
+        for i in range(n):
+            m += norm[i] >= (1 - 1e-9) * least and not hidden[i]
+        seen, m = np.empty(m, np.int64), 0
+        for i in range(n):
+            if norm[i] >= (1 - 1e-9) * least and not hidden[i]:
+                seen[m] = i
+                m += 1
+        unit = 1 / (np.sqrt(d) * coordinate)
+        order, longest, keys = sorted_keys(x, seen, norm, unit)
+        some = rows[:count]
+        compare(some, q, per_length, size, x, order, longest, keys, unit, slack, far, room, named, best, second)
     margin = np.inf
-    for p in range(count):
-        c = rows[p]
+    for p in range(count + surely):
+        c = rows[p if p < count else looking - 1 - (p - count)]
         i, top, close = token[c], named[c], own * own_norm[c] * largest + cloud * largest * largest
         guess[i] = top
         if not best[c] - second[c] > 2 * close:
             continue
-        if some_hidden:
+        if some_hidden and p < count:
             away = 0.0
             for k in range(d):
                 away += q[c, k] * (x[top, k] - center[k])
