@@ -15,6 +15,7 @@ from hardmax.dynamics.check.box import lead, sides
 from hardmax.dynamics.check.claims import distinct
 from hardmax.dynamics.check.faces import faces_of
 from hardmax.dynamics.check.means import sums_are_exact, weighted_mean
+from hardmax.dynamics.check.tied import known_exactly
 from hardmax.jit.ways import COMPILED, PLAIN, forced
 
 
@@ -137,6 +138,34 @@ def test_nothing_is_compared_in_a_grid(monkeypatch):
         assert (c.role == TIE).any()
         with forced(COMPILED):
             assert c.check(Z) == []
+
+
+def test_a_tie_that_holds_exactly_is_known_only_with_its_limits_and_when_its_group_is_decided():
+    Z = grid(5, 2)
+    replay = replay_of(Z)
+    tied = np.flatnonzero(replay.role == TIE)
+    holds = [replay.exact.ties_hold(np.array([i]), -1 - replay.target[i])[0] for i in tied]
+    holds, limit = np.array(holds), replay.limit
+    assert holds.all()
+    assert known_exactly(replay, tied, holds).all()
+    one = int(replay.groups[-1 - replay.target[tied[0]]][0])
+    hit = np.array([i == one or one in replay.groups[-1 - replay.target[i]] for i in tied])
+    for error, known in ((1e-16, True), (1e-14, False), (1e-3, False)):
+        replay.limit = changed(limit, (one, 0), limit[one, 0] + error)
+        assert known_exactly(replay, tied, holds).tolist() == (~hit | known).tolist()
+    replay.limit = limit
+    replay.decided[one] = 1
+    assert known_exactly(replay, tied, holds).tolist() == (~hit).tolist()
+
+
+@pytest.mark.parametrize("error", [1e-3, 1e-9, 1e-12])
+def test_a_tied_token_that_is_said_to_end_elsewhere_is_refused(error):
+    Z = grid(5, 2)
+    c = hx.limit(Z).certificate
+    for way in (PLAIN, COMPILED):
+        with forced(way):
+            for i in np.flatnonzero(c.role == TIE):
+                assert replace(c, limit=changed(c.limit, (i, 1), c.limit[i, 1] + error)).check(Z)
 
 
 def test_corners_lead_by_the_narrowest_side():
