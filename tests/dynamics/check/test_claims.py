@@ -6,6 +6,7 @@ import pytest
 from hardmax.dynamics.check.claims import MIX, distinct
 
 RNG = np.random.default_rng(5)
+GRID = np.stack(np.meshgrid(*[np.linspace(-1, 1, 20)] * 3), -1).reshape(-1, 3)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,10 @@ RNG = np.random.default_rng(5)
         np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [1.0, -0.0], [0.0, 1.0]]),
         np.array([[7.0, 7.0]]),
         np.array([[2.0, 1.0], [1.0, 3.0], [0.0, 5.0], [1.0, 2.0]]),
+        GRID,
+        np.concatenate((GRID, GRID[-1:])),
+        np.concatenate((GRID, GRID[7:8])),
+        np.repeat(GRID, 2, axis=0),
     ],
     ids=[
         "all distinct",
@@ -27,6 +32,10 @@ RNG = np.random.default_rng(5)
         "negative zero",
         "one token",
         "two are alike",
+        "a grid",
+        "a grid whose last token comes twice",
+        "a grid with a copy",
+        "a grid with all of its copies",
     ],
 )
 def test_distinct_tokens_are_named_by_their_first_copies_in_the_order_of_these(tokens):

@@ -20,7 +20,7 @@ EPS = 2.0**-52
 # The role of a token in the limit (Certificate.role).
 LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number: it makes hashes of rows
-SAMPLE = 256  # rows of which no two are alike in their first coordinate, where all are distinct
+SAMPLE = 256  # rows that tell whether it is easy to see that all are distinct
 TABLES = 8  # in which rows are looked up
 ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
@@ -59,7 +59,7 @@ def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
     every = np.arange(len(tokens))
     for some in (SAMPLE, len(tokens)):
         ascending = np.sort(tokens[:some, 0])
-        if not (ascending[1:] > ascending[:-1]).all():
+        if not (ascending[1:] > ascending[:-1]).all() and not _rise(tokens[:some]):
             break
     else:
         return every, every
@@ -88,6 +88,15 @@ def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
         first[left] = left[copy[inverse.ravel()]]
     own = first == every
     return np.flatnonzero(own), (np.cumsum(own) - 1)[first]
+
+
+def _rise(tokens: NDArray[np.float64]) -> bool:
+    """Whether rows rise in dictionary order, as those of grids do, if columns come first that change least."""
+    after, before = tokens[1:].T, tokens[:-1].T
+    rises = np.zeros(len(tokens) - 1, bool)
+    for k in np.argsort([-np.count_nonzero(a != b) for a, b in zip(after, before, strict=True)]):
+        rises = (after[k] > before[k]) | ((after[k] == before[k]) & rises)
+    return bool(rises.all())
 
 
 def mistyped(c: "Certificate", tokens: NDArray[Any]) -> list[str]:
@@ -131,9 +140,10 @@ def misvalued(c: "Certificate", n: int, roles: tuple[int, ...]) -> list[str]:
         wrong.append("target does not name a token (leader, follower) or a group (tie, pattern)")
     elif sorted(set((-1 - c.target[grouped]).tolist())) != list(range(len(c.groups))):
         wrong.append("groups holds a set that no token follows")
-    if len(set(c.groups)) != len(c.groups):
+    groups = [np.asarray(group, np.int64) for group in c.groups]
+    if len({group.tobytes() for group in groups}) != len(groups):
         wrong.append("groups holds a set twice")
-    for g, group in enumerate(c.groups):
-        if not group or list(group) != sorted(set(group)) or group[0] < 0 or group[-1] >= n:
+    for g, group in enumerate(groups):
+        if not len(group) or (group[1:] <= group[:-1]).any() or group[0] < 0 or group[-1] >= n:
             wrong.append(f"groups[{g}] is not an ascending set of token indices")
     return wrong

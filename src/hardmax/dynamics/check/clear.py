@@ -11,6 +11,9 @@ The score of w is now (1 - rho^r) <q, l> + rho^r <q, w>, where w is the place at
 most b. So w is within `slack` of b only if <q, w> is within slack / rho^r of it, and its norm is taken to be the one
 that it had when it was decided. Its place may be off by twice what limits may be off.
 
+A query whose best score is on the boundary of the box of all tokens (`box`) is not compared with anybody. Where that is
+not at a corner of a large cloud, several tokens may be level, and the query is left to `Replay`.
+
 Rounding. If scores are off by own |z_i|_A |z_j|_A / 2 at most, computed norms are by a factor of 1 + own; so 1 + 4 own
 is room enough, as long as `own` is small.
 """
@@ -18,6 +21,7 @@ is room enough, as long as `own` is small.
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.dynamics.check.box import lead, sides
 from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints
 from hardmax.dynamics.check.comparison import compare, sorted_keys
 from hardmax.dynamics.check.directions import compare_by_direction
@@ -120,7 +124,8 @@ def look(
     near, grown = 32 * (layer + 1) * EPS * coordinate, (1 + alpha) ** float(layer)
     off = max(off, 2 * d * near)
     usual = SMALLEST < largest < 1 / SMALLEST and SMALLEST < coordinate < 1 / SMALLEST and own < WIDEST
-    count, least = 0, largest
+    end, step, at_corners = sides(x)
+    count, surely, least = 0, 0, largest  # rows[:count] are compared, and rows[looking - surely:] need not be
     for c in range(looking if usual else 0):
         i = token[c]
         if not own_norm[c] > SMALLEST or (decided[i] == layer and role[i] == TIE):
@@ -131,30 +136,35 @@ def look(
         close = own * own_norm[c] * largest + cloud * largest * largest
         slack[c], room[c] = max(4 * close, wide * own_norm[c] * largest), -np.inf
         best[c], second[c] = product(q, c, x, named[c]), -np.inf
+        ahead_by, alone = lead(q, c, x, named[c], end, step, at_corners)
+        if ahead_by > slack[c] and (alone or n > SMALL):
+            if alone:
+                surely += 1
+                rows[looking - surely] = c
+            continue
         per_length[c], far[c], size[c] = 1 / length, (slack[c] + off * length) * grown, own_norm[c] * (1 + 4 * own)
         least = min(least, max((best[c] - far[c]) / size[c], 0.0))
         rows[count] = c
         count += 1
-    if count == 0:
-        return np.inf, off
-    m = 0
-    for i in range(n):
-        m += norm[i] >= (1 - 1e-9) * least
-    seen, m = np.empty(m, np.int64), 0
-    for i in range(n):
-        if norm[i] >= (1 - 1e-9) * least:
-            seen[m] = i
-            m += 1
-    unit = 1 / (np.sqrt(d) * coordinate)
-    rows = rows[:count]
-    if count >= MANY and 2 < d <= 4 and wide <= NARROW:
-        compare_by_direction(rows, q, x, seen, unit, slack, named, best, second)
-    else:
-        order, longest, keys = sorted_keys(x, seen, norm, unit)
-        compare(rows, q, per_length, size, x, order, longest, keys, unit, slack, far, room, named, best, second)
+    if count:
+        m = 0
+        for i in range(n):
+            m += norm[i] >= (1 - 1e-9) * least
+        seen, m = np.empty(m, np.int64), 0
+        for i in range(n):
+            if norm[i] >= (1 - 1e-9) * least:
+                seen[m] = i
+                m += 1
+        unit = 1 / (np.sqrt(d) * coordinate)
+        some = rows[:count]
+        if count >= MANY and 2 < d <= 4 and wide <= NARROW:
+            compare_by_direction(some, q, x, seen, unit, slack, named, best, second)
+        else:
+            order, longest, keys = sorted_keys(x, seen, norm, unit)
+            compare(some, q, per_length, size, x, order, longest, keys, unit, slack, far, room, named, best, second)
     margin = np.inf
-    for p in range(count):
-        c = rows[p]
+    for p in range(count + surely):
+        c = rows[p if p < count else looking - 1 - (p - count)]
         i, top, close = token[c], named[c], own * own_norm[c] * largest + cloud * largest * largest
         guess[i] = top
         if not best[c] - second[c] > 2 * close:

@@ -4,6 +4,8 @@ Floats are integers times one power of two, which no condition depends on. Place
 integers over a common denominator. Sums that fit into 64 bits are left to NumPy; others are of Python's integers.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from math import gcd, lcm
 from typing import Any
 
@@ -15,6 +17,7 @@ from hardmax.dynamics.check.pairs import Pairs
 
 Exact = NDArray[Any]  # integers, of 64 bits or of Python
 Base = tuple[Exact, int]  # numerators, denominator
+PART = 1 << 16  # tokens that are looked at together
 MANY = 16  # tokens are counted by their ends where there are no more than so many times as many in all
 
 
@@ -107,6 +110,23 @@ def _leads(queries: Exact, keys: Exact, row: Ints, where: Ints, first: Ints) -> 
     return np.asarray((queries.astype(object)[row] * difference).sum(axis=1))
 
 
+@dataclass(frozen=True, eq=False)
+class Face:
+    """What is known of a group: whether it can be followed forever, and in units of 1 / one its base and mean.
+
+    `member` is its first token, and `differ` tells in which coordinates not all of the base is the same as that.
+    """
+
+    holds: bool
+    base: Exact
+    one: int
+    place: Exact
+    query: Exact
+    level: Any
+    member: Exact
+    differ: NDArray[np.bool_]
+
+
 class ExactClaims:
     """Claims about ties at layer 0: `role`, `target` and `groups` by distinct token, as the certificate has them.
 
@@ -126,7 +146,11 @@ class ExactClaims:
             still = group[self.end[group] == len(tokens) + number]
             self.end[still] = still
         self._means: dict[int, Base] = {}
-        self._faces: dict[tuple[int, int], tuple[bool, Base]] = {}
+        self._faces: dict[int, Face] = {}
+        self._supported: dict[int, bool] = {}
+        # The same means where they fit into 64 bits, else with a denominator of 0, and which of the means are known.
+        self._above, self._below = np.zeros((len(groups), tokens.shape[1]), np.int64), np.zeros(len(groups), np.int64)
+        self._known = np.zeros(len(groups), bool)
 
     def query(self, z: Exact) -> Exact:
         """A z, for every row."""
@@ -138,35 +162,63 @@ class ExactClaims:
         Either none of them is in the group, or there is one only. Each of them must be known to score the same with the
         whole group now.
         """
-        own = int(i[0]) if self.end[i[0]] == i[0] else -1
-        if (number, own) not in self._faces:
-            self._faces[number, own] = self._face(number, own)
-        holds, (bases, denominator) = self._faces[number, own]
-        if not holds:
-            return np.zeros(len(i), bool)
-        group = self.groups[number]
-        seen, one = self.query(self.whole[i]), self.whole[group[group != own][:1]]
-        score = times(product(seen, one.T), denominator)
-        return np.asarray((product(seen, bases.T) == score).all(axis=1), bool)
+        if number not in self._faces:
+            self._faces[number] = self._face(number)
+        face = self._faces[number]
+        if self.end[i[0]] == i[0]:
+            holds = face.holds and bool((times(self.whole[i[0]], face.one) == face.place).all())
+        else:
+            holds = face.holds and self._supports_all(number)
+        seen = self.query(self.whole[i])
+        good = np.full(len(i), holds)
+        asked = np.flatnonzero(good & (seen[:, face.differ] != 0).any(axis=1))  # to others all bases are the same
+        if len(asked):
+            score = times(product(seen[asked], face.member[:, None]), face.one)
+            good[asked] = (product(seen[asked], face.base.T) == score).all(axis=1)
+        return good
 
-    def _face(self, number: int, own: int) -> tuple[bool, Base]:
+    def _face(self, number: int) -> "Face":
+        """What a tie to a group needs whoever follows it: (1), (2), and (3) for the query that tends to the mean.
+
+        A token that stands still in its own group has to be the mean of the others, of their ends and of their places.
+        That is so if and only if it is the mean of the group with itself, because it ends where it is.
+        """
         group = self.groups[number]
-        others = group[group != own]
-        ends, share = self._shares(others)
-        t = (self.whole[own], 1) if own >= 0 else self._mean(number)
-        base, one = self._places(ends, t[1])  # in these units, base and place are integers
-        place, weight = times(t[0], one // t[1]), self.weight[others]
-        total = int(weight.sum())
+        mean, below = self._mean(number)
+        base, one = self._places(self._shares(group)[0], below)  # in these units, base and place are integers
+        place, weight = times(mean, one // below), self.weight[group]
         query = self.query(place[None])[0]
         level = product(query, place)
         holds = (
-            bool((product(share, base) == times(place, total)).all())
-            and bool((times(product(weight, self.whole[others]), one) == times(place, total)).all())
+            bool((times(product(weight, self.whole[group]), one) == times(place, int(weight.sum()))).all())
             and bool((product(base, query) == level).all())
-            and bool((times(product(self.whole[others], query), one) == level).all())
-            and (own >= 0 or self._supports(query, level, one))
+            and bool((times(product(self.whole[group], query), one) == level).all())
         )
-        return holds, (base, one)
+        member = self.whole[group[0]]
+        return Face(holds, base, one, place, query, level, member, (base != times(member, one)).any(axis=0))
+
+    def _supports_all(self, number: int) -> bool:
+        if number not in self._supported:
+            face = self._faces[number]
+            self._supported[number] = self._supports(face.query, face.level, face.one)
+        return self._supported[number]
+
+    def are_ends(self, limit: Floats) -> NDArray[np.bool_]:
+        """Which tokens have the limits that are claimed exactly, up to their rounding; only of means that are known."""
+        some = np.flatnonzero(self.whole.ravel() != 0)[:1]
+        means = np.full((len(self.groups), limit.shape[1]), np.nan)
+        if len(some) and self.whole.dtype != object:
+            unit = self.tokens.ravel()[some] / self.whole.ravel()[some]  # a power of two
+            few = np.flatnonzero(self._below)
+            means[few] = self._above[few] / self._below[few, None] * unit
+        near, n = 4 * EPS * np.abs(self.tokens).max(), len(self.tokens)
+        good = np.empty(n, bool)
+        for start in range(0, n, PART):
+            part = slice(start, start + PART)
+            end = self.end[part]
+            places = np.where((end < n)[:, None], self.tokens[np.minimum(end, n - 1)], means[np.maximum(end - n, 0)])
+            good[part] = (np.abs(limit[part] - places) <= near).all(axis=1)
+        return good
 
     def _shares(self, some: Ints) -> tuple[Ints, Ints]:
         """Where these tokens end, each end once, and how many tokens end there."""
@@ -181,37 +233,63 @@ class ExactClaims:
     def _places(self, ends: Ints, denominator: int = 1) -> Base:
         """The places of these ends, over one denominator, a multiple of the given one."""
         n = len(self.tokens)
-        means = [self._mean(int(end) - n) for end in ends[ends >= n]]  # these come last
-        one = lcm(denominator, *(q for _, q in means))
-        parts = [times(self.whole[ends[ends < n]], one)] + [times(place, one // q)[None] for place, q in means]
+        means = ends[ends >= n] - n  # these come last
+        for number in means[~self._known[means]].tolist():
+            self._mean(number)
+        above, below = self._above[means], self._below[means]
+        if (below > 0).all():
+            one = lcm(denominator, *np.unique(below).tolist())
+            if one < 1 << 62:
+                factor = one // below
+                if (
+                    max(map(abs, (int(above.max(initial=0)), int(above.min(initial=0))))) * int(factor.max(initial=1))
+                    < 1 << 62
+                ):
+                    return np.concatenate((times(self.whole[ends[ends < n]], one), above * factor[:, None])), one
+        some = [self._means[number] for number in means.tolist()]
+        one = lcm(denominator, *(q for _, q in some))
+        parts = [times(self.whole[ends[ends < n]], one)] + [times(place, one // q)[None] for place, q in some]
         return np.concatenate(parts), one
 
     def _supports(self, query: Exact, level: Any, one: int) -> bool:
-        """Whether <query, z> one <= level for all tokens z, which is so if it is for those that score most.
+        """Whether <query, z> one <= level for all tokens z: for the corner of their box, or for those that score most.
 
         In float64, with numbers of 1 at most, a score is off by less than (d + 4) eps sum_k |q_k|: tokens that score
         less than the largest by more than two of that are not among them.
         """
+        corner = sum(max(q * a, q * b) for q, a, b in zip(query.tolist(), *self._box, strict=True))
+        if corner * one <= int(level):
+            return True
         largest = max(1, *map(abs, query.tolist()))
         unit = np.array([v / largest for v in query.tolist()])  # Python rounds quotients of integers correctly
         scores = np.ldexp(self.tokens, -int(np.frexp(np.abs(self.tokens).max())[1])) @ unit
         near = np.flatnonzero(scores >= scores.max() - 4 * (len(unit) + 4) * EPS * np.abs(unit).sum())
         return bool((times(product(self.whole[near], query), one) <= level).all())
 
+    @cached_property
+    def _box(self) -> tuple[list[int], list[int]]:
+        return self.whole.min(axis=0).tolist(), self.whole.max(axis=0).tolist()
+
     def _mean(self, number: int) -> Base:
         """The mean of the ends of a group, exactly; before it, those of the groups that its tokens are tied to."""
         n, waiting, opened = len(self.tokens), [number], set[int]()
         while number not in self._means:
             ends, share = self._shares(self.groups[waiting[-1]])
-            missing = [end - n for end in ends.tolist() if end >= n and end - n not in self._means]
+            means = ends[ends >= n] - n
+            missing = means[~self._known[means]].tolist()
             if not missing:
-                self._means[waiting.pop()] = self._mean_of(ends, share)
+                self._learn(waiting.pop(), self._mean_of(ends, share))
             elif waiting[-1] in opened:  # and what it needs is not found, because that needs this group
                 raise ValueError(f"groups[{waiting[-1]}] holds a token tied to tokens that are tied to this group")
             else:
                 opened.add(waiting[-1])
                 waiting += missing
         return self._means[number]
+
+    def _learn(self, number: int, mean: Base) -> None:
+        self._means[number], self._known[number] = mean, True
+        if mean[0].dtype != object and mean[1] < 1 << 62:
+            self._above[number], self._below[number] = mean
 
     def _mean_of(self, ends: Ints, share: Ints) -> Base:
         places, one = self._places(ends)

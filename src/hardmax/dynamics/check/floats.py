@@ -45,7 +45,7 @@ _JOB = Job("clear.clear_margin")
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """Tokens and what is claimed of them: targets and groups are places among these tokens.
+    """Tokens and what is claimed of them: targets and groups are places among these tokens, groups arrays.
 
     Attributes:
         name: their places in the cloud that was given.
@@ -68,7 +68,7 @@ class Claims:
         weight = np.bincount(inverse).astype(np.float64)
         if len(first) == len(inverse):
             return replace(self, weight=weight), first, inverse
-        groups = [np.unique(inverse[list(group)]) for group in c.groups]
+        groups = [np.unique(inverse[group]) for group in c.groups]
         wrong = [
             f"{name} differs between copies of one token"
             for name in ("decided_at", "role", "target", "limit")
@@ -93,16 +93,16 @@ class Claims:
         wrong = () if named.all() else ("target names a token that follows another",)
         kept = np.zeros(len(self.tokens), bool)
         kept[left] = True
-        groups = [np.searchsorted(left, members[kept[members]]) for members in map(np.asarray, self.c.groups)]
+        groups = [np.searchsorted(left, members[kept[members]]) for members in self.c.groups]
         c = _of(self.c, left, np.where(target >= 0, place, target), groups)
         weight = None if self.weight is None else self.weight[left]
         return Claims(c, self.tokens[left], self.name[left], weight, self.wrong + wrong)
 
 
-def _of(c: "Certificate", some: Ints, target: Ints, groups: list[Ints]) -> "Certificate":
+def _of(c: "Certificate", some: Ints, target: Ints, groups: Any) -> "Certificate":
     return replace(
         c, decided_at=c.decided_at[some], role=c.role[some], limit=c.limit[some], target=target,
-        groups=tuple(tuple(group.tolist()) for group in groups),
+        groups=tuple(groups),
     )  # fmt: skip
 
 
@@ -127,7 +127,11 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
     wrong = mistyped(c, tokens)
     if not wrong and _is_clear(c, tokens, alpha, matrix):
         return []
-    wrong = wrong or misvalued(c, len(tokens), (LEADER, FOLLOWER, TIE))
+    if wrong:
+        return wrong
+    groups: Any = tuple(np.array(group, np.int64) for group in c.groups)
+    c = replace(c, groups=groups)
+    wrong = misvalued(c, len(tokens), (LEADER, FOLLOWER, TIE))
     wrong = wrong or [f"groups[{g}] holds one token only" for g, group in enumerate(c.groups) if len(group) < 2]
     if wrong:
         return wrong
@@ -224,7 +228,7 @@ def _in_the_plane(claims: Claims, alpha: float, matrix: Any) -> list[str]:
     aside &= c.role == FOLLOWER
     for group in c.groups:
         if len(group) < len(tokens):
-            aside[np.asarray(group, np.int64)] = False
+            aside[group] = False
         elif origin is None or not origin.stays:  # the group of all is its own
             raise TooClose
     if origin is not None:

@@ -4,7 +4,7 @@ Pairs of a row (a token that looks) and a key come row by row, keys ascending.
 """
 
 from dataclasses import dataclass, field
-from math import fsum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import EPS, TIE, Floats, Ints
 from hardmax.dynamics.check.exact_ties import level_pairs
+from hardmax.dynamics.check.means import weighted_mean
 from hardmax.dynamics.check.pairs import Pairs, scores_in_order
 
 if TYPE_CHECKING:
@@ -31,6 +32,15 @@ class FollowSets:
     which: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     level: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
     members: list[Ints] = field(default_factory=list)
+
+    def follow(self, rows: Ints, group: Ints) -> NDArray[np.bool_]:
+        """Which of these rows follow exactly this group."""
+        here = self._numbers.get(group.tobytes(), -1)
+        return np.array([self._numbers[m.tobytes()] == here for m in self.members])[self.which[rows]]
+
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        return {m.tobytes(): k for k, m in enumerate(self.members)}
 
 
 def closely(
@@ -73,11 +83,6 @@ def closely(
         which[several] = of_row
         mean[several] = np.array([weighted_mean(x[m], replay.weight[m]) for m in members])[of_row]
     return FollowSets(gap, single, mean, which, level, members)
-
-
-def weighted_mean(x: Floats, weight: Floats) -> list[float]:
-    """The weighted mean, rounded as the tie rule has it: products, their exact sum, and the quotient."""
-    return [fsum((weight * column).tolist()) / float(weight.sum()) for column in x.T]
 
 
 def _behind_pairs(

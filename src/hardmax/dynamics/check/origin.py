@@ -5,13 +5,13 @@ first layer, depends on the tokens that are set aside, and that is found here.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hardmax.dynamics.check.claims import EPS, TIE, Floats, Ints, TooClose
 from hardmax.dynamics.check.exact_ties import ExactClaims
-from hardmax.dynamics.check.follow_sets import weighted_mean
+from hardmax.dynamics.check.means import weighted_mean
 
 if TYPE_CHECKING:
     from hardmax.dynamics.check.floats import Claims
@@ -62,7 +62,7 @@ def origin_of(claims: "Claims", A: Floats | None, tie: float) -> Origin | None:
         raise TooClose
     if not _stays(claims, place, weight, A, tie):
         raise TooClose
-    groups = [np.asarray(group, np.int64) for group in c.groups]
+    groups: Any = c.groups  # arrays
     exact = ExactClaims(tokens, c.A, weight, c.role, c.target, groups).ties_hold(np.array([place]), number)
     return Origin(place, np.zeros(2), int(not exact[0]))
 
@@ -75,4 +75,9 @@ def _stays(claims: "Claims", place: int, weight: Floats, A: Floats | None, tie: 
     narrow = 8 * tie * float(np.linalg.norm(offset, axis=1).max()) + 32 * EPS * float(np.abs(x).max())
     share = np.where(np.arange(len(x)) == place, 0.0, weight)
     share /= share.sum()
-    return bool(np.abs(share @ c.limit).max() <= 8 * tie * largest and np.abs(share @ offset).max() <= narrow)
+    return bool(_mean_size(share, c.limit) <= 8 * tie * largest and _mean_size(share, offset) <= narrow)
+
+
+def _mean_size(share: Floats, x: Floats) -> float:
+    """max|share @ x|: products are summed in pairs, pairs of pairs, ..., as the rounding of a million would be seen."""
+    return max(abs(float((share * column).sum())) for column in x.T)

@@ -11,10 +11,12 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints, TooClose
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
+from hardmax.dynamics.check.faces import Faces, faces_of
 from hardmax.dynamics.check.follow_sets import FollowSets, closely
 from hardmax.dynamics.check.pairs import Pairs, near_pairs
 from hardmax.dynamics.check.strongest import SMALL, ClosePairs, all_gaps, contenders, strongest
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
     from hardmax.dynamics.check.origin import Origin
 
-FEW, FEW_PAIRS, PAIRS = 32, 1 << 16, 1 << 19  # queries compared with all, pairs, and pairs after choosing keys
+FEW, SEVERAL_PAIRS = 32, 1 << 22  # queries that are compared with all, and pairs of them at most
+FEW_PAIRS, PAIRS = 1 << 16, 1 << 19  # pairs that are compared at once, and pairs after choosing keys
 SMALLEST = 1e-100  # norm whose square loses no digits
 
 
@@ -75,7 +78,7 @@ class Replay:
         self.name = np.arange(len(tokens)) if names is None else names
         self.called = self.name if called is None else called
         self.decided, self.role, self.target = (np.array(a) for a in (c.decided_at, c.role, c.target))
-        self.limit = c.limit
+        self.limit, self.offset_at_decision = c.limit, np.zeros_like(c.limit)
         self.groups = [np.asarray(g, np.int64) for g in c.groups]
         # A guess of the token that each follows; one of several if it is tied.
         named = np.array([group[0] for group in self.groups] or [0])
@@ -85,7 +88,6 @@ class Replay:
         if self.wrong:
             return self.wrong
         x, last = self.start, int(self.decided.max())
-        self.offset_at_decision = np.zeros_like(self.limit)
         clear = Clear(self) if self.compiled else None
         for layer in range(last + 1):
             looking = np.flatnonzero(self.decided >= layer)
@@ -155,7 +157,49 @@ class Replay:
             self.blur = max(self.blur, float((flag / np.maximum(own * largest, 1e-300)).max(initial=0.0)))
             if not ((own > 0) & (3 * flag <= reach)).all():
                 raise TooClose
-        pairs = ClosePairs(3 * flag)
+        if self.in_plane:
+            self.hulls.append(Convex(x, like=self.hulls[-1] if self.hulls else None))
+        mean, rest = np.empty_like(q), np.ones(len(q), bool)
+        usual = self.A is None and SMALLEST < largest < 1 / SMALLEST
+        faces = faces_of(self, layer, x, looking, q, 3 * flag) if usual else None
+        if faces is not None:
+            rows = faces.rows
+            rest[rows] = False
+            some_power, some_reach = None if power is None else power[rows], None if reach is None else reach[rows]
+            mean[rows] = self._on_faces(layer, x, q[rows], some_power, some_reach, looking[rows], faces)
+        if rest.any():
+            q, own, looking, flag = q[rest], own[rest], looking[rest], flag[rest]
+            power, reach = None if power is None else power[rest], None if reach is None else reach[rest]
+            mean[rest] = self._compared(layer, x, norm, q, own, power, flag, reach, looking)
+        return mean
+
+    def _on_faces(
+        self, layer: int, x: Floats, q: Floats, power: Ints | None, reach: Floats | None, looking: Ints, faces: Faces
+    ) -> Floats:
+        """The same for tokens that follow faces; nothing is compared."""
+        top = self.likely[looking] = faces.first[faces.which]
+        if reach is not None and not (np.einsum("ij,ij->i", q, x[top]) >= reach).all():
+            raise TooClose
+        if layer > 0:
+            self.undecided += int((faces.size[faces.which] - 1).sum())
+        every = np.arange(len(looking))
+        self._claims(layer, x, q, power, self.largest, looking, np.full(len(looking), -1), every, faces)
+        mean, moving = np.zeros_like(q), np.flatnonzero(self.decided[looking] > layer)
+        if len(moving):
+            mean[moving] = faces.means(x, self.weight, moving)
+        return mean
+
+    def has_moved(self, layer: int, k: int) -> NDArray[np.bool_]:
+        """Which tokens follow a leader since before a layer, and not along a line on which coordinate k is constant."""
+        followers = (self.decided < layer) & (self.role != TIE)
+        return np.asarray(followers & (self.offset_at_decision[:, k] != 0))
+
+    def _compared(
+        self, layer: int, x: Floats, norm: Floats, q: Floats, own: Floats, power: Ints | None, flag: Floats,
+        reach: Floats | None, looking: Ints,
+    ) -> Floats:  # fmt: skip
+        """The same for tokens that are compared with all others."""
+        largest, pairs = self.largest, ClosePairs(3 * flag)
         best, top, gap, keys = self._strongest(q, own, x, norm, flag, self.likely[looking], pairs)
         self.likely[looking] = top
         if reach is not None and not (best >= reach).all():  # a token that was set aside would be seen
@@ -182,7 +226,7 @@ class Replay:
     ) -> tuple[Floats, Ints, Floats, Ints]:
         """For each query the best score, whose it is, the gap to the next, and the tokens that come near any best."""
         if not self.in_plane:
-            if len(q) * len(x) <= FEW_PAIRS or len(q) <= FEW:
+            if len(q) * len(x) <= FEW_PAIRS or (len(q) <= FEW and len(q) * len(x) <= SEVERAL_PAIRS):
                 return *all_gaps(q, x), np.arange(len(x))
             slack = np.maximum(3 * flag, self.wide * own * norm.max())
             if self.compiled and SMALLEST < np.abs(x).max() < 1 / SMALLEST:
@@ -203,7 +247,6 @@ class Replay:
 
         # No token deep inside a polygon of tokens comes near a best score.
         wide = 2 * self.reach * float(norm.max()) / self.shortest
-        self.hulls.append(Convex(x, like=self.hulls[-1] if self.hulls else None))
         keys = np.flatnonzero(~self.hulls[-1].inside(x, depth=wide))
         best, top, gap = by_direction(q, x[keys], wide)
         return best, keys[top], gap, keys
@@ -221,7 +264,7 @@ class Replay:
 
     def _claims(
         self, layer: int, x: Floats, q: Floats, power: Ints | None, largest: float, looking: Ints, single: Ints,
-        close: Ints, sets: FollowSets,
+        close: Ints, sets: "FollowSets | Faces",
     ) -> None:  # fmt: skip
         at, role, target = self.decided[looking], self.role[looking], self.target[looking]
         leads = single == looking
