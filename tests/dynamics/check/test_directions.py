@@ -67,7 +67,7 @@ def test_parts_end_anywhere_and_boxes_need_not_be_halved(name, value, monkeypatc
     """In plain Python, where constants can be changed."""
     rng = np.random.default_rng(3)
     x, q = rng.uniform(-1, 1, (333, 3)), rng.normal(size=(60, 3))
-    for function in ("by_octant", "longest_from", "leading", "add_scores", "keep", "halve", "settle"):
+    for function in ("by_octant", "longest_first", "longest_from", "leading", "add_scores", "keep", "halve", "settle"):
         monkeypatch.setattr(directions, function, getattr(directions, function).py_func)
     monkeypatch.setattr(directions, name, value)
     found, best, second = np.zeros(60, np.int64), q @ x[0], np.full(60, -np.inf)

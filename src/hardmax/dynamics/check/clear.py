@@ -28,7 +28,7 @@ from hardmax.dynamics.check.directions import compare_by_direction
 from hardmax.dynamics.check.order import product
 from hardmax.jit import njit
 
-SMALLEST = 1e-100  # norm whose square loses no digits
+SMALLEST, SHORTEST = 1e-100, 1e-150  # norm, and length of a query, whose squares lose no digits
 WIDEST = 0.05  # of what is close, relative to |z_i|_A max|z|_A: where it is more, norms are not known well enough
 SMALL = 1024  # up to this many distinct tokens the margin is exact; else it is this at most:
 RESOLUTION = 2.0**-20
@@ -100,8 +100,7 @@ def look(
             coordinate = max(coordinate, abs(x[i, k]))
     # What follows has one entry for each token that looks, `token` its number: at later layers these are few.
     token, named, rows = np.empty(looking, np.int64), np.empty(looking, np.int64), np.empty(looking, np.int64)
-    q, own_norm, per_length, size = np.empty((looking, d)), np.empty(looking), np.empty(looking), np.empty(looking)
-    slack, far, room = np.empty(looking), np.empty(looking), np.empty(looking)
+    q, own_norm, slack = np.empty((looking, d)), np.empty(looking), np.empty(looking)
     best, second = np.empty(looking), np.empty(looking)
     c = 0
     for i in range(n):
@@ -131,10 +130,10 @@ def look(
         if not own_norm[c] > SMALLEST or (decided[i] == layer and role[i] == TIE):
             continue
         length = np.sqrt(product(q, c, q, c))
-        if not SMALLEST**1.5 < length < SMALLEST**-1.5:  # the square may have lost digits
+        if not SHORTEST < length < 1 / SHORTEST:  # the square may have lost digits
             continue
         close = own * own_norm[c] * largest + cloud * largest * largest
-        slack[c], room[c] = max(4 * close, wide * own_norm[c] * largest), -np.inf
+        slack[c] = max(4 * close, wide * own_norm[c] * largest)
         best[c], second[c] = product(q, c, x, named[c]), -np.inf
         ahead_by, alone = lead(q, c, x, named[c], end, step, at_corners)
         if ahead_by > slack[c] and (alone or n > SMALL):
@@ -142,8 +141,8 @@ def look(
                 surely += 1
                 rows[looking - surely] = c
             continue
-        per_length[c], far[c], size[c] = 1 / length, (slack[c] + off * length) * grown, own_norm[c] * (1 + 4 * own)
-        least = min(least, max((best[c] - far[c]) / size[c], 0.0))
+        far = (slack[c] + off * length) * grown
+        least = min(least, max((best[c] - far) / (own_norm[c] * (1 + 4 * own)), 0.0))
         rows[count] = c
         count += 1
     if count:
@@ -160,8 +159,14 @@ def look(
         if count >= MANY and 2 < d <= 4 and wide <= NARROW:
             compare_by_direction(some, q, x, seen, unit, slack, named, best, second)
         else:
+            per_length, size, reach = np.empty(looking), np.empty(looking), np.empty(looking)
+            for c in some:
+                length = np.sqrt(product(q, c, q, c))
+                per_length[c], size[c] = 1 / length, own_norm[c] * (1 + 4 * own)
+                reach[c] = (slack[c] + off * length) * grown
             order, longest, keys = sorted_keys(x, seen, norm, unit)
-            compare(some, q, per_length, size, x, order, longest, keys, unit, slack, far, room, named, best, second)
+            none = np.full(looking, -np.inf)
+            compare(some, q, per_length, size, x, order, longest, keys, unit, slack, reach, none, named, best, second)
     margin = np.inf
     for p in range(count + surely):
         c = rows[p if p < count else looking - 1 - (p - count)]

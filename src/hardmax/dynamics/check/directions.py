@@ -21,9 +21,10 @@ from hardmax.dynamics.check.order import product, sorted_by
 from hardmax.jit import njit
 
 Singles = NDArray[np.float32]
-FEW_KEYS, FEW_QUERIES = 8, 4
+FEW_KEYS, FEW_QUERIES = 5, 4
 PART = 512  # keys that are looked at together: they stay in the cache
 VECTOR = 16
+LENGTHS = 1024  # classes by which keys are sorted
 DEPTH = 2048  # of halved boxes; deeper ones are not halved
 
 
@@ -47,6 +48,29 @@ def by_octant(rows: Ints, q: Floats) -> tuple[Ints, Ints]:
     for r in range(len(rows)):
         turn[r] = rows[place[r]]
     return turn, start
+
+
+@njit()
+def longest_first(x: Floats, seen: Ints, unit: float) -> tuple[Singles, Ints]:
+    """The keys as columns, about in order of falling length, and which tokens they are."""
+    d, m = x.shape[1], len(seen)
+    shortness, place = np.empty(m, np.int64), np.zeros(LENGTHS + 1, np.int64)
+    for p in range(m):
+        square = 0.0
+        for k in range(d):
+            square += (x[seen[p], k] * unit) ** 2
+        shortness[p] = np.int64((LENGTHS - 1) * max(0.0, 1 - np.sqrt(square / d)))
+        place[shortness[p] + 1] += 1
+    for c in range(LENGTHS):
+        place[c + 1] += place[c]
+    columns, names = np.empty((d, m), np.float32), np.empty(m, np.int64)
+    for p in range(m):
+        to = place[shortness[p]]
+        place[shortness[p]] += 1
+        names[to] = seen[p]
+        for k in range(d):
+            columns[k, to] = x[seen[p], k] * unit
+    return columns, names
 
 
 @njit()
@@ -143,17 +167,20 @@ def keep(
 
 
 @njit()
-def halve(turn: Ints, u: Singles, wide: Floats, a: int, z: int, axis: int, middle: float) -> int:
+def halve(turn: Ints, u: Singles, wide: Singles, a: int, z: int, axis: int, middle: float) -> int:
     """Queries a..z-1 with u[axis] <= middle to the front; where the others begin."""
-    p = a
-    for r in range(a, z):
-        if u[r, axis] <= middle:
-            turn[p], turn[r] = turn[r], turn[p]
-            wide[p], wide[r] = wide[r], wide[p]
-            for k in range(u.shape[1]):
-                u[p, k], u[r, k] = u[r, k], u[p, k]
+    p, r = a, z - 1
+    while True:
+        while p <= r and u[p, axis] <= middle:
             p += 1
-    return p
+        while p <= r and u[r, axis] > middle:
+            r -= 1
+        if p > r:
+            return p
+        turn[p], turn[r] = turn[r], turn[p]
+        wide[p], wide[r] = wide[r], wide[p]
+        for k in range(u.shape[1]):
+            u[p, k], u[r, k] = u[r, k], u[p, k]
 
 
 @njit()
@@ -185,10 +212,7 @@ def compare_by_direction(
             the guess; and the second best if it is within `slack` of the best.
     """
     d, m = x.shape[1], len(seen)
-    columns = np.empty((d, m), np.float32)
-    for p in range(m):
-        for k in range(d):
-            columns[k, p] = x[seen[p], k] * unit
+    columns, names = longest_first(x, seen, unit)
     longest, none = longest_from(columns), np.empty(0)
     turn, start = by_octant(rows, q)
     low, high, w = np.empty(d, np.float32), np.empty(d, np.float32), np.empty(d, np.float32)
@@ -200,14 +224,14 @@ def compare_by_direction(
         first, n = start[octant], start[octant + 1] - start[octant]
         if n == 0:
             continue
-        mine, u, wide = turn[first : first + n], np.empty((n, d), np.float32), np.empty(n)
+        mine, u, wide = turn[first : first + n], np.empty((n, d), np.float32), np.empty(n, np.float32)
         for r in range(n):
             i, size = mine[r], 0.0
             for k in range(d):
                 size = max(size, abs(q[i, k]))
             for k in range(d):
                 u[r, k] = q[i, k] / size
-            wide[r] = slack[i] / size * unit
+            wide[r] = slack[i] / size * unit * (1 + 2.0**-22)
         stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n, 0, -1
         depth = 1
         while depth:
@@ -217,7 +241,7 @@ def compare_by_direction(
             for k in range(d):
                 low[k], high[k] = np.inf, -np.inf
             for r in range(a, z):
-                widest = max(widest, wide[r])
+                widest = wide[r] if wide[r] > widest else widest
                 for k in range(d):
                     low[k] = u[r, k] if u[r, k] < low[k] else low[k]
                     high[k] = u[r, k] if u[r, k] > high[k] else high[k]
@@ -233,7 +257,7 @@ def compare_by_direction(
                 while last < m and longest[last // PART] * np.sqrt(length) * (1 + 1e-6) >= least:
                     last += PART
                 end = keep(
-                    columns, seen, zero, min(m, last), low, high, w, widest + blur, score, held, held_names, zero
+                    columns, names, zero, min(m, last), low, high, w, widest + blur, score, held, held_names, zero
                 )
                 from_ = zero
             elif end - from_ > FEW_KEYS and 2 * end - from_ <= len(held_names):
