@@ -26,9 +26,8 @@ DENSE_POINTS = 64  # up to this many points, or queries, comparing everything is
 DENSE_QUERIES = 4
 FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing this many with every point
 TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
-CONE_QUERIES, CONE_SAMPLE = 4096, 4096  # from how many queries on cones pay beyond space, and how many of them tell
-CONE_DIMENSIONS = 4  # cones are narrow with few candidates; in more dimensions they need ties, or very many queries
-VERY_MANY = 1 << 18
+CONE_QUERIES, CONE_SAMPLE = 4096, 512  # from how many queries on cones may pay beyond space, and how many of them tell
+CONES_FROM = {4: 1 << 15, 5: 1 << 18}  # queries by dimension; in others cones pay only where many queries are tied
 
 # What goes the plain way, the dense search, while its compiled code is not in memory; by dimension, 3 for all above 2.
 _FIND = {1: Job("search_tree._find"), 2: Job("search_plane._search"), 3: Job("search_shells._search")}
@@ -165,8 +164,8 @@ class Scores:
         some = rows[:: 1 + len(rows) // CONE_SAMPLE].copy()  # of a view the search would be compiled again
         left = shells.through(some, resolution, own, target, best, second, len(FIRST_SHELLS))
         ties = np.count_nonzero(best[some] - second[some] <= resolution[some])
-        narrow = dim <= CONE_DIMENSIONS or 4 * ties > len(some) or (dim == 5 and len(rows) >= VERY_MANY)
-        return narrow and 5 * left > len(some)
+        many = dim in CONES_FROM and len(rows) >= CONES_FROM[dim]
+        return bool(many or 4 * ties > len(some)) and 5 * left > len(some)
 
     def collect(self, best: Floats, band: Floats) -> RowSets:
         """For each query the set of all j with <q_i, z_j> >= best_i - band_i.
