@@ -24,7 +24,9 @@ SLACK, LEAST_SLACK = 2.0**-5, 2.0**-9  # how much smaller than it could be a bod
 KNOWN_SLACK = 2.0**-7  # where nothing is guessed
 MOST_DIMENSIONS = 5  # in which the facets of a polytope are few enough
 DIRECTIONS = 384  # in all coordinates together, in which the corners of a polytope are looked for
-PRODUCTS = 1 << 18  # computed at once: for more a BLAS would start threads, which wait for one another on a busy machine
+PRODUCTS = (
+    1 << 18
+)  # computed at once: for more a BLAS would start threads, which wait for one another on a busy machine
 FLAT, ROUNDING = 1e-6, 1e-9  # of a hull's size: its least radius, and more than the rounding of its facets
 
 

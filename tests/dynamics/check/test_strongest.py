@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from hardmax.dynamics.check.contest import KEYS, QUERIES
-from hardmax.dynamics.check.solid import SHARE
 from hardmax.dynamics.check.strongest import (
     ClosePairs,
     _best_of,
@@ -15,7 +14,6 @@ from hardmax.dynamics.check.strongest import (
 )
 from search_oracle import with_guesses
 
-CORNERS = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, 8).T
 
 
 @pytest.mark.parametrize("dim", [1, 3, 8, 40])
@@ -158,32 +156,7 @@ def test_everyone_near_a_best_score_contends(name, scale):
     scores = q @ x.T
     near = (scores >= (scores.max(axis=1) - slack)[:, None]).any(axis=0)
     assert near[keys].sum() == near.sum()
-    assert len(keys) < 0.65 * len(x)
     assert np.isin(guess, keys).all()
-
-
-def test_a_key_that_ends_where_inside_ends_contends_and_one_behind_it_does_not():
-    """The keys are corners of a cube, where all queries point to, and many in its middle."""
-    middle = np.random.default_rng(7).uniform(-0.9, 0.9, (6000, 3))
-    ends = np.array([[0.5, 0.25, 1.0], [0.5, 0.25, 1.0]]) * (1 - SHARE + np.array([[1e-9], [-1e-9]]))
-    x = np.concatenate((CORNERS, ends, middle))
-    q = np.tile(CORNERS, (600, 1))
-    norm, slack = np.linalg.norm(x, axis=1), np.full(len(q), 2.5)  # so wide that nobody is too short
-    thin = contenders(q, np.linalg.norm(q, axis=1), x, norm, slack, np.arange(len(q)) % 8)[0]
-    assert len(thin) == (norm >= 0.5 / np.sqrt(3)).sum()  # there is no room for such a slack
-    slack[:] = 1e-6
-    norm[:] = norm.max()
-    keys = contenders(q, np.linalg.norm(q, axis=1), x, norm, slack, np.arange(len(q)) % 8)[0]
-    assert set(keys.tolist()) == {*range(8), 8}
-
-
-@pytest.mark.parametrize("width", [1e-2, 1e-5])
-def test_in_a_cloud_too_thin_for_its_slack_everyone_contends(width):
-    x = crowd("cube") * np.array([1.0, 1.0, width])
-    q = np.concatenate((x, [[0.0, 0.0, 1.0]]))
-    norm, q_norm = np.linalg.norm(x, axis=1), np.linalg.norm(q, axis=1)
-    keys = contenders(q, q_norm, x, norm, 2.0**-19 * q_norm * norm.max(), np.zeros(len(q), np.int64))[0]
-    assert (len(keys) == len(x)) == (width < 1e-3)
 
 
 def test_a_key_just_long_enough_contends():
@@ -192,8 +165,8 @@ def test_a_key_just_long_enough_contends():
     assert (keys.tolist(), guess.tolist()) == ([0, 1, 3], [0])
 
 
-@pytest.mark.parametrize("dim", [1, 2, 5, 8])
-def test_in_other_dimensions_than_three_and_four_nobody_is_left_out_but_for_the_norm(dim):
+@pytest.mark.parametrize("dim", [1, 2, 3, 5, 8])
+def test_nobody_is_left_out_but_for_the_norm(dim):
     x = np.random.default_rng(dim).normal(size=(4200, dim))
     norm, zero = np.linalg.norm(x, axis=1), np.zeros(len(x), np.int64)
     keys, guess = contenders(x, norm, x, norm, np.full(len(x), 1e-6), zero)
@@ -210,19 +183,6 @@ def test_where_squares_lose_digits_nobody_is_left_out_but_for_the_norm(scale):
     keys, guess = contenders(q, norm, scale * q, scale * norm, 0 * norm, np.zeros(len(q), np.int64))
     guessed = np.einsum("ij,ij->i", q, scale * q[guess])
     assert len(keys) == (scale * norm >= (guessed / norm).min()).sum()
-
-
-@pytest.mark.parametrize(("width", "all_contend"), [(5e-4, True), (2e-3, False)])
-def test_a_polytope_is_used_if_it_is_wide_for_the_rounding_of_scores(width, all_contend):
-    """At a height of 100, scores of upward queries of length 1 are rounded by less than 1e-6: SHARE of about 1e-3."""
-    x = np.concatenate((CORNERS, crowd("cube"))) * [1.0, 1.0, width] + [0.0, 0.0, 100.0]
-    q = np.random.default_rng(9).normal(size=x.shape) * [0.1, 0.1, 0.0] + [0.0, 0.0, 1.0]
-    q[0] = [0.0, 0.0, 1.0]
-    norm, q_norm = np.full(len(x), 101.0), np.linalg.norm(q, axis=1)  # nobody is too short
-    keys, _ = contenders(q, q_norm, x, norm, np.zeros(len(q)), np.zeros(len(q), np.int64))
-    assert (len(keys) == len(x)) is all_contend
-    scores = q @ x.T
-    assert np.isin(scores.argmax(axis=1), keys).all()
 
 
 @pytest.mark.parametrize("dim", [2, 4])

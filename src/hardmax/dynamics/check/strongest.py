@@ -9,14 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.check.contest import KEYS, QUERIES, Contest
-from hardmax.dynamics.check.solid import BLURRED, SHARE, VERTICES, Solid, farthest
 
 SMALL = 1024  # up to this many distinct tokens all gaps are exact
 PRODUCTS = 1 << 20  # of coordinates
 LEVELS = 65_000  # of numbers that are sorted roughly
-CROWD = 4096  # queries and keys from which on it pays to leave out keys inside a polytope
-SAMPLE = 512  # queries that tell who is followed, and keys that tell whether a share of WORTH can be left out
-WORTH = 0.5
 WORTHWHILE = 1 << 22  # pairs from which on better guesses are worth a look
 LOOK, POOR = 16, 0.05  # queries that tell whether guesses are good: at most this share of them can be improved
 
@@ -68,7 +64,7 @@ def _falling(numbers: Floats) -> tuple[Ints, float]:
 def contenders(q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats, guess: Ints) -> tuple[Ints, Ints]:
     """Keys, all those with a score within `slack` of the best one of a query among them, and perhaps a better guess.
 
-    Others are too short for that (Cauchy-Schwarz), or inside a polytope of keys some of which score more.
+    Others are too short for that (Cauchy-Schwarz).
     """
     best = np.einsum("ij,ij->i", q, x[guess])
     if len(q) > 32 * LOOK and len(q) * len(x) > WORTHWHILE:
@@ -80,26 +76,6 @@ def contenders(q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats
             most, top = _best_of(q, x[named])
             guess, best = np.where(most > best, named[top], guess), np.maximum(best, most)
     keys = np.flatnonzero(norm >= _shortest(best - slack, q_norm).min(initial=np.inf))
-    crowded = min(len(keys), len(q)) > CROWD and 1e-100 < norm.max() < 1e100
-    if not crowded or x.shape[1] not in VERTICES:
-        return keys, guess
-    length, longest = np.sqrt(np.einsum("ij,ij->i", q, q)), np.sqrt(np.einsum("ij,ij->i", x, x).max())
-    room = 2 * slack + BLURRED * longest * length
-    names, outermost = guess, keys[farthest(x[keys])]
-    for _ in range(2):  # with the guesses, and with whom some of the queries follow
-        named, count = np.unique(names, return_counts=True)
-        named = np.union1d(named[np.argsort(-count)[: VERTICES[x.shape[1]]]], outermost)
-        solid = Solid(x[named])
-        if solid.inside(x[keys[:: 1 + len(keys) // SAMPLE]]).mean() < WORTH:
-            break
-        most, top = _best_of(q, x[named])
-        if not (SHARE * (most - q @ solid.center) > room).all():
-            break
-        keys = keys[~solid.inside(x[keys])]
-        guess, best = np.where(most > best, named[top], guess), np.maximum(best, most)
-        if 2 * len(keys) <= CROWD:
-            break
-        names = keys[_best_of(q[:: 1 + len(q) // SAMPLE], x[keys])[1]]
     return keys, guess
 
 
