@@ -195,8 +195,7 @@ def check_of(Z: np.ndarray) -> float:
     return check / limit
 
 
-# kind, n, d: at most so many sorts of 1e6 numbers, if a number is asked for; other clouds at most three times as long as
-# a Gaussian one
+# kind, n, d: at most so many sorts of 1e6 numbers, if a number is given; at most thrice the time of a Gaussian cloud
 LIMITS = (
     ("Gaussian", 10**6, 2, 15), ("cube", 10**6, 2, 45), ("ball", 10**6, 2, 45), ("grid", 10**6, 2, 45),
     ("grid", 1001**2, 2, 45), ("Gaussian", 10**6, 3, None), ("cube", 10**6, 3, None), ("ball", 10**6, 3, None),

@@ -28,7 +28,7 @@ def by_table(bits: Words, key: np.uint64) -> tuple[Ints, Ints]:
     n = bits.shape[0]
     first, point_of = np.empty(n, np.int64), np.empty(n, np.int64)
     m = number_points(bits, key, np.empty(table_size(n), np.uint64), first, point_of)
-    return first[:m].copy(), point_of
+    return first[:m].copy() if m < n else point_of, point_of  # they are equal if all rows are distinct
 
 
 @njit()

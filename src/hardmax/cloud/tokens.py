@@ -77,7 +77,7 @@ class Cloud:
     def multiplicity(self) -> Ints:
         """(m,) how many tokens sit at each point."""
         if len(self.first) == self.n:
-            return np.ones(self.n, np.int64)
+            return np.broadcast_to(np.int64(1), self.n)
         return np.bincount(self.point_of, minlength=len(self.first)).astype(np.int64)
 
 

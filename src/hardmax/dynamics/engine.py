@@ -85,7 +85,8 @@ class Run:
         m, dim = self.cloud.points.shape
         self.rho = 1.0 / (1.0 + self.alpha)
         self.points: Floats = self.cloud.points
-        self.weights: Floats = self.cloud.multiplicity.astype(np.float64)
+        alike = m == self.cloud.n
+        self.weights: Floats = np.broadcast_to(1.0, m) if alike else self.cloud.multiplicity.astype(np.float64)
         self.role = np.full(m, ACTIVE, np.int8)
         self.decided_at = np.full(m, -1, np.int64)
         self.target = np.full(m, -1, np.int64)
@@ -141,6 +142,10 @@ class Run:
         tie = self._width(self.tie, own, largest, power)
         self._searched = Search(scores, power, tie, flag, own * largest, found)
         return self._searched
+
+    def drop_search(self) -> None:
+        """Forget what the search found, which is as large as many arrays of points; it is done again if asked for."""
+        self._searched = None
 
     def forget(self) -> None:
         """Drop what is as large as the points: the run is not needed any more."""

@@ -141,6 +141,7 @@ def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | 
     if found is None:
         return None
     ordinary, target, low, margin = found
+    run.drop_search()  # memory for what follows
     tokens, of = run.cloud.tokens, run.cloud.point_of
     index = np.flatnonzero(~ordinary[of])
 

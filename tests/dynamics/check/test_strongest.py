@@ -15,7 +15,6 @@ from hardmax.dynamics.check.strongest import (
 from search_oracle import with_guesses
 
 
-
 @pytest.mark.parametrize("dim", [1, 3, 8, 40])
 @pytest.mark.parametrize("guesses", ["right", "random", "the shortest"])
 def test_finds_the_best_of_all_whatever_is_guessed(dim, guesses):
