@@ -39,11 +39,12 @@ def test_short_tokens_are_set_aside_in_space(kind, alpha, monkeypatch):
         Z[:, 2] *= 1e-7
     A = np.array([[2.0, -1.0, 0.5], [-1.0, 3.0, 0.0], [0.5, 0.0, 1.0]]) if kind == "sheared" else None
     used = []
-    original = large.limit_by_norm
-    monkeypatch.setattr(large, "limit_by_norm", lambda *a: used.append(original(*a)) or used[-1])
+    original = large.limit_in_space
+    monkeypatch.setattr(large, "limit_in_space", lambda *a: used.append(original(*a)) or used[-1])
     found = hx.limit(Z, alpha, A)
+    assert len(used) == 1
     if alpha == 0.5:
-        assert (used[0] is not None) == (kind in ("gaussian", "copies", "flat"))
+        assert used[0] is not None
     monkeypatch.setattr(limit_module, "LARGE", 10**9)
     whole = hx.limit(Z, alpha, A)
     assert found == whole
@@ -112,53 +113,62 @@ def test_tokens_end_with_their_cell_where_they_end_alone(kind, monkeypatch):
     assert np.array_equal(cells.since[code[code >= 0]], since)
 
 
-@pytest.mark.parametrize("kind", ["cube", "grid", "corners with ties", "shifted cube", "two digits"])
+@pytest.fixture
+def rests(monkeypatch):
+    """The runs on the tokens of clouds in space that are not ordinary: places, run, and the layers that were seen."""
+    found, original = [], large.limit_of_rest
+
+    def limit_of_rest(run, index, unseen, origin=None):
+        layers = []
+
+        def seen_through(rest):
+            good = unseen(rest)
+            layers.append((rest.layer, good, rest.points.copy(), rest.lowest, rest.blur))
+            return good
+
+        found.append((index, run, layers))
+        return original(run, index, seen_through, origin)
+
+    monkeypatch.setattr(large, "limit_of_rest", limit_of_rest)
+    return found
+
+
+@pytest.mark.parametrize("origin", [False, True])
+@pytest.mark.parametrize("kind", ["cube", "ball", "grid", "corners with ties", "shifted cube", "two digits"])
 @pytest.mark.parametrize(("alpha", "A"), [(0.5, None), (10.0, None), (0.05, np.diag([4.0, 1.0, 2.0]))])
-def test_followers_deep_inside_are_hidden_without_a_trace(kind, alpha, A, monkeypatch):
-    Z = np.concatenate((clouds_in_space(3)[kind], np.zeros((1, 3))))  # a token at 0 follows everyone at layer 0
-    hidden = []
-    original = engine.Run.hide
-
-    def hide(run):
-        original(run)
-        hidden.append(0 if run.seen is None else len(run.role) - len(run.seen))
-
-    monkeypatch.setattr(engine.Run, "hide", hide)
-    monkeypatch.setattr(engine, "HIDE_FROM", 1000)
+def test_followers_deep_inside_are_set_aside_without_a_trace(kind, alpha, A, origin, rests, monkeypatch):
+    Z = clouds_in_space(3)[kind]
+    if origin:  # a token there follows everyone at layer 0
+        Z = np.concatenate((Z, np.zeros((1, 3))))
     found = hx.limit(Z, alpha, A)
-    if kind == "cube" and alpha == 0.5:
-        assert max(hidden) > len(Z) / 3
-    monkeypatch.setattr(engine, "HIDE_FROM", 10**9)
-    hidden.clear()
+    if kind in ("cube", "ball") and alpha == 0.5:
+        assert len(rests[0][0]) < len(Z) / 2
+    monkeypatch.setattr(limit_module, "LARGE", 10**9)
     whole = hx.limit(Z, alpha, A)
-    assert not any(hidden)
+    assert len(rests) <= 1
     assert found == whole
     assert found.certificate == whole.certificate
 
 
-def test_hidden_followers_are_shown_before_someone_could_look_at_them(monkeypatch):
-    """Whoever is hidden when a layer is searched is out of reach of every query, by more than the gaps looked at."""
-    monkeypatch.setattr(engine, "HIDE_FROM", 1000)
-    shown = []
-    show_all, find = engine.Run._show_all, engine.Run.search
-    monkeypatch.setattr(engine.Run, "_show_all", lambda run: (shown.append(run.layer), show_all(run)))
-
-    def search(run):
-        new = run._searched is None
-        found = find(run)
-        if new and run.seen is not None:
-            assert len(found.scores.points) == len(run.seen)
-            others = np.setdiff1d(np.arange(len(run.role)), run.seen)
-            scores = found.scores.queries @ run.decided_points(run.layer, others).T
-            gap = found.found.best - scores.max(axis=1)
-            assert (gap > np.maximum(found.flag, engine.RESOLUTION * found.scale)).all()
-        return found
-
-    monkeypatch.setattr(engine.Run, "search", search)
-    Z = np.concatenate((clouds_in_space(3)["cube"], np.zeros((1, 3))))
-    for alpha in (1.0, 1000.0):
-        hx.limit(Z, alpha)
-    assert shown
+@pytest.mark.parametrize("kind", ["cube", "ball"])
+@pytest.mark.parametrize("alpha", [1.0, 1000.0])
+def test_nobody_could_look_at_those_who_are_set_aside(kind, alpha, rests):
+    """They are out of reach of every query, by more than the gaps that are looked at; else the engine runs on all."""
+    Z = clouds_in_space(3)[kind]
+    eq = hx.limit(Z, alpha)
+    index, _, layers = rests[0]
+    aside = np.delete(np.arange(len(Z)), index)
+    assert len(aside) > len(Z) / 2
+    assert (eq.certificate.decided_at[aside] == 0).all()
+    followed = Z[eq.certificate.target[aside]]
+    for layer, good, points, lowest, blur in layers[1:]:
+        here = followed + (1.0 + alpha) ** -layer * (Z[aside] - followed)
+        norms = np.linalg.norm(points, axis=1)
+        gap = (points @ points.T).max(axis=1) - (points @ here.T).max(axis=1)
+        narrowest = max(blur, engine.RESOLUTION) * norms.max()
+        asking = (points @ points.T).max(axis=1) >= lowest * norms
+        assert not good or (gap[asking] > narrowest * norms[asking]).all()
+    assert kind == "ball" or all(good for _, good, *_ in layers) == (alpha == 1.0)
 
 
 def test_a_large_cloud_without_a_clear_leader_is_left_to_the_engine():

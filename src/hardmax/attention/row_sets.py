@@ -52,6 +52,12 @@ class RowSets:
         """With name[i] for i, which keeps the order."""
         return replace(self, members=name[self.members])
 
+    def used(self) -> "RowSets":
+        """Without the sets that no row has."""
+        some, which = np.unique(self.which, return_inverse=True)
+        sets = self.sets()
+        return RowSets.numbered(which.reshape(-1), [sets[s] for s in some.tolist()])
+
     def any(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """(sets,) whether a flag is set for any member; flags: (len(members),)."""
         count = np.concatenate((np.zeros(1, np.int64), np.cumsum(flags)))

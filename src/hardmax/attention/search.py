@@ -77,54 +77,69 @@ class Scores:
         """Those of some queries."""
         return replace(self, queries=self.queries[rows], query_norms=self.query_norms[rows])
 
-    def find(self, resolution: Floats, own: Ints, close: Floats | None = None) -> Found:
+    def find(
+        self, resolution: Floats | float, own: Ints | None = None, close: Floats | None = None
+    ) -> Found:  # fmt: skip
         """Best point and gap of each query: argmax_j <q_i, z_j>, and best_i - max_{j != target_i} <q_i, z_j>.
 
         Args:
-            resolution: (a,) gaps up to this are exact float64 differences; larger ones come back as inf.
-            own: (a,) index in `points` of the querying token, a lower bound of its best score.
+            resolution: (a,) gaps up to this are exact float64 differences; larger ones come back as inf. A number
+                stands for its multiples by |z_i|_A.
+            own: (a,) index in `points` of the querying token, a lower bound of its best score; None: all points ask.
             close: (a,) at most the resolution; see `Found.tied`.
 
         Example:
             >>> Z = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
             >>> N = np.array([1.0, 3.0, 1.0])
-            >>> Scores(Z, N, Z, N).find(np.full(3, 6.0), np.arange(3))
+            >>> Scores(Z, N, Z, N).find(np.inf)
             Found(target=array([1, 1, 2]), best=array([3., 9., 1.]), gap=array([2., 6., 1.]), tied=None)
         """
         queries, points = self.queries, self.points
-        resolution, own = np.ascontiguousarray(resolution, np.float64), np.ascontiguousarray(own, np.int64)
         a, dim = queries.shape
         target, best, second = np.zeros(a, np.int64), np.zeros(a), np.full(a, -np.inf)
-        rows = np.arange(a)
-        zero = faint_rows(queries, rows, 0.0)  # every score is 0: a tie of all points
+        zero = faint_rows(queries, np.arange(a), 0.0)  # every score is 0: a tie of all points
         if len(zero):
             second[zero] = 0.0 if len(points) > 1 else -np.inf
-            rows = np.delete(rows, zero)
-        job, tied = _FIND[min(dim, 3)], None
-        if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
-            find_dense(queries, points, rows, target, best, second)
-        elif job.plain(len(rows) * points.size):
-            reach = norm_reach(self.query_norms, dim, self.condition)
-            with job.counted():
-                if reach is None or resolution.min() == np.inf:
-                    find_dense(queries, points, rows, target, best, second)
-                else:
-                    find_longest(queries, reach, points, self.point_norms, rows, resolution, target, best, second)
-        elif dim == 1:
-            from hardmax.attention.search_tree import Tree
+        asked, job, tied = a - len(zero), _FIND[min(dim, 3)], None
+        dense = len(points) <= DENSE_POINTS or asked <= DENSE_QUERIES
+        plain = dense or job.plain(asked * points.size)
+        if dim == 3 and not plain:  # the other ways need more memory
+            tied = self._by_cones(resolution, close, target, best, second)
+        if tied is None:
+            rows, widths = np.delete(np.arange(a), zero), self._each(resolution)
+            if dense:
+                find_dense(queries, points, rows, target, best, second)
+            elif plain:
+                reach = norm_reach(self.query_norms, dim, self.condition)
+                with job.counted():
+                    if reach is None or widths.min() == np.inf:
+                        find_dense(queries, points, rows, target, best, second)
+                    else:
+                        find_longest(queries, reach, points, self.point_norms, rows, widths, target, best, second)
+            elif dim == 1:
+                from hardmax.attention.search_tree import Tree
 
-            Tree(points).find(queries, rows, np.full(a, -np.inf), resolution, target, best, second)
-            job.ready = True
-        elif dim == 2:
-            from hardmax.attention.search_plane import find_plane
+                Tree(points).find(queries, rows, np.full(a, -np.inf), widths, target, best, second)
+            elif dim == 2:
+                from hardmax.attention.search_plane import find_plane
 
-            find_plane(queries, rows, points, resolution, target, best, second)
-            job.ready = True
-        else:
-            tied = self._find_in_space(rows, resolution, own, close, target, best, second)
+                find_plane(queries, rows, points, widths, target, best, second)
+            else:
+                from hardmax.attention.search_shells import Shells
+
+                own = np.arange(a) if own is None else np.ascontiguousarray(own, np.int64)
+                shells = Shells(queries, points, *self._bounds())
+                if dim > 3 and self._suits_cones(shells, rows, widths, own, target, best, second):
+                    del shells  # memory for the cones
+                    tied = self._by_cones(resolution, close, target, best, second)
+                    shells = None if tied else Shells(queries, points, *self._bounds())
+                if shells is not None:
+                    shells.find(rows, widths, own, target, best, second)
+            del rows, widths
+        if not plain:
             job.ready = True
         gap = np.subtract(best, second, out=second)
-        gap[~(gap <= resolution)] = np.inf
+        gap[~(gap <= self._each(resolution))] = np.inf
         if tied is None or close is None:
             return Found(target, best, gap)
         number, sets = tied
@@ -133,24 +148,27 @@ class Scores:
             target, best, gap, RowSets.numbered(number[gap <= close].astype(np.int64), [*sets, np.arange(len(points))])
         )
 
-    def _find_in_space(
-        self, rows: Ints, resolution: Floats, own: Ints, close: Floats | None, target: Ints, best: Floats,
-        second: Floats,
-    ) -> tuple[NDArray[np.int32], list[Ints]] | None:  # fmt: skip
-        """By shells or by cones; these give the numbers of the sets of close points, and the sets."""
-        from hardmax.attention.search_cones import find_by_cones
-        from hardmax.attention.search_shells import Shells
+    def _each(self, resolution: Floats | float) -> Floats:
+        """The resolution of each query."""
+        if isinstance(resolution, np.ndarray):
+            return np.ascontiguousarray(resolution, np.float64)
+        every = self.query_norms
+        return np.full(len(every), np.inf) if resolution == np.inf else resolution * every
 
-        a, dim = self.queries.shape
-        shells = None if dim == 3 else Shells(self.queries, self.points, *self._bounds())
-        if shells is None or self._suits_cones(shells, rows, resolution, own, target, best, second):
-            number, near = np.full(a, -1, np.int32), np.full(a, -1.0) if close is None else close
-            sets = find_by_cones(self.queries, rows, self.points, resolution, near, target, best, second, number)
-            if sets is not None:
-                return number, sets
-        shells = shells or Shells(self.queries, self.points, *self._bounds())
-        shells.find(rows, resolution, own, target, best, second)
-        return None
+    def _by_cones(
+        self, resolution: Floats | float, close: Floats | None, target: Ints, best: Floats, second: Floats
+    ) -> tuple[NDArray[np.int32], list[Ints]] | None:  # fmt: skip
+        """The numbers of the sets of close points, and the sets; None if numbers are not ordinary."""
+        from hardmax.attention.search_cones import find_by_cones
+
+        none, number = np.empty(0), np.full(len(self.queries), -1, np.int32)
+        close = none if close is None else np.ascontiguousarray(close, np.float64)
+        if isinstance(resolution, np.ndarray):
+            widths = np.ascontiguousarray(resolution, np.float64), 1.0
+        else:
+            widths = np.ascontiguousarray(self.query_norms, np.float64), float(resolution)
+        sets = find_by_cones(self.queries, self.points, *widths, close, target, best, second, number)
+        return None if sets is None else (number, sets)
 
     def _suits_cones(
         self, shells: "Shells", rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats

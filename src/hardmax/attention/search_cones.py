@@ -34,29 +34,36 @@ FAINT, WIDE = 1e-280, 2.0**-6  # largest coordinates of queries, and resolutions
 
 
 @njit(error_model="numpy")
-def _first_cones(queries, rows, signs):  # type: ignore[no-untyped-def]
-    """(the rows sorted by first cone, where each cone begins)."""
-    n, d = rows.shape[0], queries.shape[1]
+def _cone(q, signs):  # type: ignore[no-untyped-def]
+    """The number of the first cone of a query; -1 if it is 0."""
+    axis, code, bit = 0, 0, 0
+    for k in range(1, q.shape[0]):
+        if abs(q[k]) > abs(q[axis]):
+            axis = k
+    for k in range(q.shape[0]):
+        if k != axis and bit < signs:
+            code |= (q[k] < 0) << bit
+            bit += 1
+    return (2 * axis + (q[axis] < 0)) << signs | code if q[axis] != 0 else -1
+
+
+@njit(error_model="numpy")
+def _first_cones(queries, signs):  # type: ignore[no-untyped-def]
+    """(the queries that are not 0 sorted by first cone, where each cone begins)."""
+    n, d = queries.shape
     cones = 2 * d << signs
     cone, start = np.empty(n, np.int16), np.zeros(cones + 1, np.int64)
-    for r in range(n):
-        q = queries[rows[r]]
-        axis, code, bit = 0, 0, 0
-        for k in range(1, d):
-            if abs(q[k]) > abs(q[axis]):
-                axis = k
-        for k in range(d):
-            if k != axis and bit < signs:
-                code |= (q[k] < 0) << bit
-                bit += 1
-        cone[r] = (2 * axis + (q[axis] < 0)) << signs | code
-        start[cone[r] + 1] += 1
+    for i in range(n):
+        cone[i] = _cone(queries[i], signs)
+        if cone[i] >= 0:
+            start[cone[i] + 1] += 1
     for k in range(cones):
         start[k + 1] += start[k]
-    place, order = start[:-1].copy(), np.empty(n, np.int32)
-    for r in range(n):
-        order[place[cone[r]]] = rows[r]
-        place[cone[r]] += 1
+    place, order = start[:-1].copy(), np.empty(start[-1], np.int32)
+    for i in range(n):
+        if cone[i] >= 0:
+            order[place[cone[i]]] = i
+            place[cone[i]] += 1
     return order, start
 
 
@@ -179,15 +186,15 @@ def _contenders(c, e, w, bar, keys, ids, start, stop, height, to, to_ids, at):  
 
 
 @njit(error_model="numpy")
-def _directions(queries, who, resolution, scale, u, slack):  # type: ignore[no-untyped-def]
-    """u = q / max|q_k| of some queries, and their resolutions in these units."""
+def _directions(queries, who, width, unit, scale, u, slack):  # type: ignore[no-untyped-def]
+    """u = q / max|q_k| of some queries, and their resolutions in these units, for points of size 1."""
     for r in range(who.shape[0]):
         q, size = queries[who[r]], 0.0
         for k in range(q.shape[0]):
             size = max(size, abs(q[k]))
         for k in range(q.shape[0]):
             u[r, k] = q[k] / size
-        slack[r] = resolution[who[r]] / size * scale
+        slack[r] = width[who[r]] * unit / size * scale
 
 
 @njit(error_model="numpy")
@@ -248,7 +255,7 @@ def _decide(queries, points, who, ids, close, target, best, second, heights, mem
             elif h > s:
                 s = h
         target[i], best[i], second[i] = t, b, s
-        if not b - s <= close[i]:
+        if not (close.shape[0] and b - s <= close[i]):
             continue
         used, size, floor = ends[count], 0, b - close[i]
         members = _room(members, used + ids.shape[0])
@@ -300,7 +307,7 @@ def _wait(waiting, left, a, z, at, end):  # type: ignore[no-untyped-def]
 
 @njit(error_model="numpy")
 def _search(  # type: ignore[no-untyped-def]
-    order, start, first, last, queries, resolution, close, keys, key_ids, tops, points, scale,
+    order, start, first, last, queries, width, unit, close, keys, key_ids, tops, points, scale,
     target, best, second, number,
 ):  # fmt: skip
     """All queries of the first cones first..last-1.
@@ -320,29 +327,28 @@ def _search(  # type: ignore[no-untyped-def]
         if not who.shape[0]:
             continue
         u, slack = np.empty((who.shape[0], d), np.float32), np.empty(who.shape[0], np.float32)
-        _directions(queries, who, resolution, scale, u, slack)
+        _directions(queries, who, width, unit, scale, u, slack)
         left = _wait(waiting, 0, 0, who.shape[0], -1, -1)
         while left:
             left -= 1
             a, z, at, end = waiting[left, 0], waiting[left, 1], waiting[left, 2], waiting[left, 3]
             axis, low, top = _box(u, a, z, c, e)
-            wide = np.float32(0)
+            widest = margin
             for r in range(a, z):
-                wide = max(wide, slack[r])
-            wide += margin
+                widest = max(widest, slack[r] + margin)
             if at < 0:  # all points are candidates
                 place, high = _witness(c, keys, zero, m, tops, height, lane)
                 for k in range(d):
                     w[k] = keys[k, place]
-                at, end = zero, _reach(c, e, w, wide, m, tops)
+                at, end = zero, _reach(c, e, w, widest, m, tops)
                 held, held_ids = _wide_room(held, end), _room(held_ids, end)
-                end = _contenders(c, e, w, high - wide, keys, key_ids, zero, end, height, held, held_ids, zero)
+                end = _contenders(c, e, w, high - widest, keys, key_ids, zero, end, height, held, held_ids, zero)
             elif end - at > FEW:
                 place, high = _witness(c, held, at, end, none, height, lane)
                 for k in range(d):
                     w[k] = held[k, place]
                 held, held_ids = _wide_room(held, 2 * end - at), _room(held_ids, 2 * end - at)
-                stop = _contenders(c, e, w, high - wide, held, held_ids, at, end, height, held, held_ids, end)
+                stop = _contenders(c, e, w, high - widest, held, held_ids, at, end, height, held, held_ids, end)
                 at, end = end, stop
             if end - at <= FEW or z - a <= FEW_QUERIES or not low < top or left + 2 > WAITING:
                 some, ids = who[a:z], held_ids[at:end]
@@ -360,25 +366,26 @@ def _search(  # type: ignore[no-untyped-def]
 
 
 @njit(error_model="numpy")
-def _are_ordinary(queries, rows, resolution, scale):  # type: ignore[no-untyped-def]
+def _are_ordinary(queries, width, unit, scale):  # type: ignore[no-untyped-def]
     """Whether no score underflows, and no resolution is so wide that most points are candidates everywhere."""
-    for i in rows:
+    for i in range(queries.shape[0]):
         size = 0.0
         for k in range(queries.shape[1]):
             size = max(size, abs(queries[i, k]))
-        if not size > FAINT * scale or not resolution[i] * scale <= WIDE * size:
+        if size > 0 and not (size > FAINT * scale and width[i] * unit * scale <= WIDE * size):
             return False
     return True
 
 
 def find_by_cones(
-    queries: Floats, rows: Ints, points: Floats, resolution: Floats, close: Floats,
+    queries: Floats, points: Floats, width: Floats, unit: float, close: Floats,
     target: Ints, best: Floats, second: Floats, number: NDArray[np.int32],
 ) -> list[Ints] | None:  # fmt: skip
-    """The two best scores of the (non-zero) queries in `rows`, exact where they differ by <= the resolution.
+    """The two best scores of the queries that are not 0, exact where they differ by <= the resolution.
 
     Args:
-        close: at most the resolution. A query whose two best scores differ by at most this gets a set.
+        width, unit: the resolution of query i is width_i unit.
+        close: a query whose two best scores differ by at most this gets a set; empty: none does.
         number: filled with the number of the set of such a query: all points with a score >= best - close.
 
     Returns:
@@ -387,27 +394,27 @@ def find_by_cones(
     Example:
         >>> Z = np.array([[2.0, 1.0, 0.0], [2.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
         >>> target, best, second, number = np.zeros(3, int), np.zeros(3), np.zeros(3), np.full(3, -1, np.int32)
-        >>> find_by_cones(Z, np.arange(3), Z, np.full(3, 0.01), np.zeros(3), target, best, second, number)
+        >>> find_by_cones(Z, Z, np.ones(3), 0.01, np.zeros(3), target, best, second, number)
         [array([0, 1])]
         >>> target, best, number
         (array([0, 1, 0]), array([5., 5., 2.]), array([-1, -1,  0], dtype=int32))
     """
     dim = points.shape[1]
     scale = float(np.ldexp(1.0, -max(int(np.frexp(largest_coordinate(points))[1]), -1000)))
-    if not _are_ordinary(queries, rows, resolution, scale):
+    if not _are_ordinary(queries, width, unit, scale):
         return None
-    order, start = _first_cones(queries, rows, min(SIGNS, dim - 1))
+    order, start = _first_cones(queries, min(SIGNS, dim - 1))
     keys, ids, tops = _pack(points, scale)
     parts = list[tuple[Ints, Ints, Ints]]()
 
     def part(first: int, last: int) -> None:
         members, ends = _search(
-            order, start, first, last, queries, resolution, close, keys, ids, tops, points, scale,
+            order, start, first, last, queries, width, unit, close, keys, ids, tops, points, scale,
             target, best, second, number,
         )  # fmt: skip
         parts.append((order[start[first] : start[last]], members, ends))
 
-    over_parts(part, len(start) - 1, 64.0 * len(rows) + len(points))
+    over_parts(part, len(start) - 1, 64.0 * len(order) + len(points))
     # Candidates are in one order everywhere, so that equal sets have equal bytes.
     known, sets = dict[bytes, int](), list[Ints]()
     for some, members, ends in parts:

@@ -53,30 +53,36 @@ class Cloud:
         return self.tokens.shape[1]
 
     @cached_property
-    def _distinct(self) -> tuple[Ints, Ints]:
+    def _distinct(self) -> tuple[Ints, Ints] | None:
         from hardmax.cloud.distinct import distinct_rows
 
-        return distinct_rows(self.tokens)
+        first, point_of = distinct_rows(self.tokens)
+        return None if len(first) == self.n else (first, point_of)  # tables of large clouds take much memory
+
+    @property
+    def all_distinct(self) -> bool:
+        """Whether no two tokens are equal."""
+        return self._distinct is None
 
     @property
     def first(self) -> Ints:
         """(m,) index of the first token at each distinct point."""
-        return self._distinct[0]
+        return np.arange(self.n) if self._distinct is None else self._distinct[0]
 
     @property
     def point_of(self) -> Ints:
         """(n,) index of the distinct point of each token."""
-        return self._distinct[1]
+        return np.arange(self.n) if self._distinct is None else self._distinct[1]
 
     @cached_property
     def points(self) -> Floats:
         """(m, d) the distinct points."""
-        return self.tokens if len(self.first) == self.n else self.tokens[self.first]
+        return self.tokens if self.all_distinct else self.tokens[self.first]
 
     @cached_property
     def multiplicity(self) -> Ints:
         """(m,) how many tokens sit at each point."""
-        if len(self.first) == self.n:
+        if self.all_distinct:
             return np.broadcast_to(np.int64(1), self.n)
         return np.bincount(self.point_of, minlength=len(self.first)).astype(np.int64)
 

@@ -86,7 +86,7 @@ def find_centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[I
 
 def copies(cloud: Cloud, groups: list[Ints]) -> tuple[tuple[int, ...], ...]:
     """Sets of points -> ascending tuples of all tokens at them."""
-    if len(cloud.first) == cloud.n:
+    if cloud.all_distinct:
         return tuple(tuple(group.tolist()) for group in groups)
     order = np.argsort(cloud.point_of, kind="stable")
     start = np.concatenate([[0], np.cumsum(cloud.multiplicity)])

@@ -23,8 +23,7 @@ from hardmax.attention.small import SMALL
 from hardmax.attention.ties import EPS, PAIRS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
-from hardmax.dynamics.bodies import Body, Hull
-from hardmax.dynamics.certificate import FOLLOWER, LEADER
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 
 ACTIVE = -1
 # Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
@@ -32,7 +31,6 @@ ACTIVE = -1
 RESOLUTION = 2.0**-20
 HARDLY = 1e-3  # of their distances, about: what tokens may move until a limit gives up, and QUIET layers are enough
 QUIET = 100
-HIDE_FROM, HIDE_UP_TO = 1 << 15, 4  # points, and dimensions: a hull has few facets there
 
 
 @dataclass(frozen=True)
@@ -46,21 +44,87 @@ class Look:
 
 @dataclass(frozen=True)
 class Search:
-    """What is known of the active points before anything is decided, all (a,) but `scores`.
+    """What is known of some points at a layer before anything is decided, all (a,) but `scores` and `largest`.
 
     Attributes:
-        scores: of the active points with all points; their queries and A-norms are in units of `power`.
-        tie, flag: scores within these of the best are tied, or too close for float64.
-        scale: |z_i|_A max|z|_A, the unit of margins.
+        scores: of these points with all points; their queries and A-norms are in units of `power`.
+        power: factors of the queries, powers of two.
+        flag: scores within these of the best are too close for float64.
         found: the best point and the gap to the second.
+        largest: max_j |z_j|_A.
     """
 
     scores: Scores
     power: Floats
-    tie: Floats
     flag: Floats
-    scale: Floats
     found: Found
+    largest: float
+
+    @property
+    def scale(self) -> Floats:
+        """|z_i|_A max|z|_A, the unit of margins."""
+        return self.scores.query_norms * self.largest
+
+    @property
+    def clear(self) -> NDArray[np.bool_]:
+        """Whether float64 can tell whom they follow."""
+        return self.found.gap > self.flag
+
+    def width(self, band: Band, layer: int) -> Floats:
+        """Scores within these of the best are within a band."""
+        return _width(band.at(layer), self.scores.query_norms, self.largest, self.power)
+
+    def of(self, rows: Ints, points: Ints) -> "Search | None":
+        """The same for some of the points, among points that are all they can see; None if they see others."""
+        place = np.full(len(self.scores.points), -1, np.int64)
+        place[points] = np.arange(len(points))
+        whole, tied = self.scores, self.found.tied
+        seen = whole.points.take(points, axis=0)
+        same = whole.queries is whole.points and len(rows) == len(points)
+        queries = seen if same else whole.queries.take(rows, axis=0)
+        some = replace(
+            whole, queries=queries, query_norms=whole.query_norms[rows], points=seen,
+            point_norms=whole.point_norms[points],
+        )  # fmt: skip
+        target = place[self.found.target[rows]]
+        if tied is not None:
+            number = np.full(len(self.flag), -1, np.int64)
+            number[self.found.gap <= self.flag] = tied.which
+            number = number[rows]
+            tied = replace(tied, which=number[number >= 0]).used().renamed(place)
+        if (target < 0).any() or (tied is not None and (tied.members < 0).any()):
+            return None
+        found = Found(target, self.found.best[rows], self.found.gap[rows], tied)
+        return Search(some, self.power[rows], self.flag[rows], found, self.largest)
+
+
+@np.errstate(over="ignore")
+def _width(coefficients: tuple[float, float], own: Floats, largest: float, power: Floats) -> Floats:
+    a, b = coefficients
+    return np.asarray(a * own * largest + np.minimum(b * largest * largest * power, WIDEST))
+
+
+def search(
+    points: Floats, active: Ints | None, metric: Metric, flag: Band, small: bool, layer: int = 0,
+    largest: float | None = None,
+) -> Search:  # fmt: skip
+    """Find whom the points `active` follow, and the gaps: up to the resolution, or all of them if the cloud is small.
+
+    None: all points. Scores, bands and gaps of a query are all in units of its power of two.
+    """
+    queries, scaled, power = metric.normalized.looks(points)
+    norms = scaled / power if np.ndim(power) else scaled
+    largest = float(norms.max()) if largest is None else largest
+    power = np.broadcast_to(power, len(queries))
+    if active is None or len(active) == len(queries):
+        active, q, own = None, queries, scaled
+    else:
+        q, own, power = queries[active], scaled[active], power[active]
+    width = _width(flag.at(layer), own, largest, power)
+    scores, resolution = Scores(q, own, points, norms, metric.condition), np.inf if small else RESOLUTION * largest
+    if not small and (width > resolution * own).any():  # seldom, so there is no array of these numbers
+        resolution = np.maximum(width, resolution * own)
+    return Search(scores, power, width, scores.find(resolution, active, width), largest)
 
 
 @dataclass
@@ -80,30 +144,29 @@ class Run:
     largest: float = 0.0  # max_j |z_j|_A
     lowest: float = 0.0  # the least best score of a query at this layer, in units of its norm
     groups: list[Ints] = field(default_factory=list)  # sets of points that are followed as a whole forever
+    first: Search | None = None  # of layer 0, if it is known
 
     def __post_init__(self) -> None:
         m, dim = self.cloud.points.shape
         self.rho = 1.0 / (1.0 + self.alpha)
         self.points: Floats = self.cloud.points
-        alike = m == self.cloud.n
-        self.weights: Floats = np.broadcast_to(1.0, m) if alike else self.cloud.multiplicity.astype(np.float64)
+        one, each = np.broadcast_to(1.0, m), self.cloud.multiplicity
+        self.weights: Floats = one if self.cloud.all_distinct else each.astype(np.float64)
         self.role = np.full(m, ACTIVE, np.int8)
         self.decided_at = np.full(m, -1, np.int64)
         self.target = np.full(m, -1, np.int64)
-        self.base = np.zeros((m, dim))
-        self.offset = np.zeros((m, dim))  # at the layer of the decision
+        # Bases and offsets, at the layer of the decision, of those that do not follow a leader from layer 0 on.
+        self._late = np.full(m, -1, np.int32)  # point -> its row
+        self._bases: Floats = np.empty((0, dim))
+        self._offsets, self._count = self._bases, 0
         self.active: Ints = np.arange(m)
         self.small = m <= SMALL
         self.blur = 0.0  # the widest `flag` of this layer, in units of |z_i|_A max|z|_A
         self.tie: Band = tie_band(self.tie_tolerance)
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
         self.exactly_tied: Ints = self.active[:0]  # points whose ties at layer 0 hold for the given floats exactly
-        self._pattern: bytes = b""
+        self._pattern: tuple[Ints, Ints, list[bytes]] = (self.active[:0], self.active[:0], [])
         self._open_ties: dict[int, bytes] = {}  # active point -> the points it follows, where they are several
-        self._searched: Search | None = None
-        self.seen: Ints | None = None  # points that someone may look at; None: everyone
-        self._body: Body | None = None  # that holds all others since the layer `_hidden_since`
-        self._hidden_since, self._left = 0, 0  # layer, and followers that were seen when points were last hidden
         # After this many layers without a change, followers have merged with their leaders in float64.
         self.patience = int(40 / np.log1p(self.alpha)) + 8
         if self.max_layers is not None and self.max_layers * self.alpha < HARDLY:
@@ -112,59 +175,23 @@ class Run:
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
-    def search(self) -> "Search":
-        """The largest scores of the active points, and what they are to be compared with."""
-        if self._searched is not None:
-            return self._searched
-        active, seen = self.active, self.seen
-        points = self.points if seen is None else self.points.take(seen, axis=0)
-        place = active if seen is None else np.searchsorted(seen, active)
-        # Scores, bands and gaps of a query are all in units of its power of two.
-        queries, scaled, power = self.metric.normalized.looks(points)
-        norms = scaled / power if np.ndim(power) else scaled
-        # The longest point leads, so it stands still, and no norm ever exceeds its own.
-        self.largest = largest = float(norms.max()) if self.layer == 0 else self.largest
-        everyone = len(active) == len(queries)
-        power = np.broadcast_to(power, len(queries))
-        q, own, power = (queries, scaled, power) if everyone else (queries[place], scaled[place], power[place])
-        flag, scale = self._width(self.flag, own, largest, power), own * largest
-        with np.errstate(invalid="ignore", divide="ignore"):
-            self.blur = float((flag / scale).max())
-        if seen is not None and not self._out_of_reach():
-            self._show_all()
-            return self.search()
-        resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
-        del scale  # memory for the search
-        scores = Scores(q, own, points, norms, self.metric.condition)
-        found = scores.find(resolution, place, flag)
-        if seen is not None:
-            found = replace(found, target=seen[found.target])
-        tie = self._width(self.tie, own, largest, power)
-        self._searched = Search(scores, power, tie, flag, own * largest, found)
-        return self._searched
-
-    def drop_search(self) -> None:
-        """Forget what the search found, which is as large as many arrays of points; it is done again if asked for."""
-        self._searched = None
-
-    def forget(self) -> None:
-        """Drop what is as large as the points: the run is not needed any more."""
-        del self._searched, self.weights, self.active, self.decided_at, self.target, self.base, self.offset
-
     def look(self) -> Look:
         """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
         active = self.active
         if not len(active):
             return Look(active, active, {})
-        s, self._searched = self.search(), None
-        with np.errstate(invalid="ignore"):
+        largest = self.largest if self.layer else None  # the longest point leads, so no norm ever exceeds its own
+        s = self.first or search(self.points, active, self.metric, self.flag, self.small, self.layer, largest)
+        self.first, self.largest = None, s.largest
+        with np.errstate(invalid="ignore", divide="ignore"):
             self.lowest = float((s.found.best / s.scores.query_norms).min())
+            self.blur = float((s.flag / s.scale).max())
         target = s.found.target.astype(np.int64, copy=True)
         ties: dict[int, Ints] = {}
-        close = np.flatnonzero(s.found.gap <= s.flag)
+        tie, close = s.width(self.tie, self.layer), np.flatnonzero(~s.clear)
         if len(close):
-            ties = self._resolve_close(active, close, s, target)
-        won = (target >= 0) & (s.found.gap > s.tie) & np.isfinite(s.found.gap)
+            ties = self._resolve_close(active, close, s, tie, target)
+        won = (target >= 0) & (s.found.gap > tie) & np.isfinite(s.found.gap)
         if won.any():
             self.margin = min(self.margin, float((s.found.gap[won] / s.scale[won]).min()))
         self._decide(active, target)
@@ -177,16 +204,10 @@ class Run:
         self._note_pattern(target[still], {i: t for i, t in ties.items() if self.role[i] == ACTIVE})
         return Look(active, target, ties)
 
-    @np.errstate(over="ignore")
-    def _width(self, band: Band, own: Floats, largest: float, power: Floats) -> Floats:
-        a, b = band.at(self.layer)
-        return a * own * largest + np.minimum(b * largest * largest * power, WIDEST)
-
-    def _resolve_close(self, active: Ints, close: Ints, s: "Search", target: Ints) -> dict[int, Ints]:
+    def _resolve_close(self, active: Ints, close: Ints, s: Search, tie: Floats, target: Ints) -> dict[int, Ints]:
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
         sets = s.found.tied or s.scores.of(close).collect(s.found.best[close], s.flag[close])
-        sets = sets if self.seen is None else sets.renamed(self.seen)
-        whole = self._wholly_tied(active[close], sets, s.tie[close] >= s.flag[close])
+        whole = self._wholly_tied(active[close], sets, tie[close] >= s.flag[close])
         every, size = sets.sets(), sets.sizes[sets.which]
         if self.layer > 0:
             self.undecided += int((size[whole] - 1).sum())
@@ -198,7 +219,7 @@ class Run:
         ties = {i: every[number] for i, number in tied}
         if not whole.all():
             odd = np.flatnonzero(~whole)
-            ties |= self._resolve_one_by_one(active, close, odd, sets, s, target)
+            ties |= self._resolve_one_by_one(active, close, odd, sets, s, tie, target)
             ties = dict(sorted(ties.items()))
         elif self.layer == 0:
             self.exactly_tied = active[close]
@@ -213,12 +234,12 @@ class Run:
         return equal & ~sets.any(self.role[sets.members] == FOLLOWER)[sets.which]
 
     def _resolve_one_by_one(
-        self, active: Ints, close: Ints, odd: Ints, sets: RowSets, s: "Search", target: Ints
+        self, active: Ints, close: Ints, odd: Ints, sets: RowSets, s: Search, tie: Floats, target: Ints
     ) -> dict[int, Ints]:
         """The same for the queries close[odd], pair by pair."""
         whole, close, sets = np.delete(close, odd), close[odd], replace(sets, which=sets.which[odd])
         indptr, index = sets.rows(np.arange(len(odd)))
-        q, best, tie = s.scores.queries, s.found.best, s.tie
+        q, best = s.scores.queries, s.found.best
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
         followed, floor = np.empty(len(index), bool), best[close] - tie[close]
         for start in range(0, len(index), PAIRS):
@@ -261,8 +282,7 @@ class Run:
         """
         drop = np.zeros(len(index), bool)
         a, b = self.flag.at(self.layer)
-        seen = self.points if self.seen is None else self.points.take(self.seen, axis=0)
-        longest = float(np.linalg.norm(seen, axis=1).max())
+        longest = float(np.linalg.norm(self.points, axis=1).max())
         blur = np.minimum(b * self.metric.normalized.size * longest * power, WIDEST)  # of q, by rounding its token
         grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
         if not (self.role[index[grouped]] == FOLLOWER).any():
@@ -276,7 +296,7 @@ class Run:
                 continue
             since = self.decided_at[index[group]]
             grown = (1.0 + self.alpha) ** (since - since.max())
-            offset = self.offset[index[group]] * grown[:, None]
+            offset = self.offset(index[group]) * grown[:, None]
             noise = float(((2 + 10 * since) * EPS * longest * grown).max())  # of the offsets, by rounding before
             query = q[row[group[0]]]
             ahead = offset @ query
@@ -300,13 +320,44 @@ class Run:
         self.role[points] = role
         self.decided_at[points] = self.layer
         self.target[points] = target
-        self.base[points] = base
-        self.offset[points] = self.points[points] - base
+        if self.layer > 0 or role == TIE:  # else base and offset are known from where the points were
+            self._keep(points, base, self.points[points] - base)
+
+    def _keep(self, points: Ints, base: Floats, offset: Floats) -> None:
+        first, self._count = self._count, self._count + len(points)
+        if self._count > len(self._bases):  # room for everyone who is not decided yet; it is memory once it is used
+            kept, room = (self._bases, self._offsets), self._count + np.count_nonzero(self.role == ACTIVE)
+            self._bases, self._offsets = np.empty((2, room, base.shape[-1]))
+            self._bases[:first], self._offsets[:first] = (array[:first] for array in kept)
+        self._late[points] = np.arange(first, self._count)
+        self._bases[first : self._count] = base
+        self._offsets[first : self._count] = offset
+
+    def base(self, points: Ints | slice = slice(None)) -> Floats:
+        """Where decided points tend to."""
+        return self._base_and_late(points)[0]
+
+    def offset(self, points: Ints | slice = slice(None)) -> Floats:
+        """How far decided points were from there when they were decided."""
+        base, late, rows = self._base_and_late(points)
+        offset = self.cloud.points[points] - base
+        offset[late] = self._offsets[rows]
+        return offset
+
+    def _base_and_late(self, points: Ints | slice) -> tuple[Floats, Ints, Ints]:
+        """Bases, and which of the points have rows of their own, and these."""
+        base = self.cloud.points.take(np.maximum(self.target[points], 0), axis=0)
+        row = self._late[points]
+        late = np.flatnonzero(row >= 0)
+        rows = row[late]
+        base[late] = self._bases[rows]
+        return base, late, rows
 
     def _note_pattern(self, target: Ints, ties: dict[int, Ints]) -> None:
         self._open_ties = {i: t.tobytes() for i, t in ties.items()}
-        pattern = self.active.tobytes() + target.tobytes() + b"".join(self._open_ties.values())
-        self.unchanged_for = self.unchanged_for + 1 if pattern == self._pattern else 0
+        pattern = (self.active, target, list(self._open_ties.values()))
+        same = all(map(np.array_equal, pattern[:2], self._pattern[:2])) and pattern[2] == self._pattern[2]
+        self.unchanged_for = self.unchanged_for + 1 if same else 0
         self._pattern = pattern
 
     @property
@@ -340,45 +391,15 @@ class Run:
         self.layer += 1
         if self.layer == 1:  # the points that were given stay as they are
             self.points = np.empty_like(old)
-        for start in range(0, len(old) if self.seen is None else len(self.seen), PAIRS):
+        for start in range(0, len(old), PAIRS):
             part = slice(start, start + PAIRS)
-            some = part if self.seen is None else self.seen[part]  # the others stay where they are
-            self.points[some] = self.decided_points(self.layer, some)
+            self.points[part] = self.decided_points(self.layer, part)
         self.points[active] = moved
 
     def decided_points(self, layer: int, rows: Ints | slice = slice(None)) -> Floats:
         """Closed-form positions at `layer` (rows of active points are meaningless)."""
+        base, late, kept = self._base_and_late(rows)
+        offset = self.cloud.points[rows] - base
+        offset[late] = self._offsets[kept]
         shrink = self.rho ** np.maximum(layer - self.decided_at[rows], 0)
-        return self.base[rows] + shrink[:, None] * self.offset[rows]
-
-    # -- hiding ----------------------------------------------------------------------------------------------------
-
-    def hide(self) -> None:
-        """Let nobody look at followers deep inside the hull of the leaders: see `hardmax.dynamics.bodies`.
-
-        A follower of l inside at layer h is at w^k = l + rho^(k-h) (w^h - l) later, where it scores at most
-        b - rho^(k-h) depth |z|_A with a query of best score b. This is out of reach for some layers.
-        """
-        rows = np.arange(len(self.role)) if self.seen is None else self.seen
-        follows = self.role[rows] == FOLLOWER
-        few = 4 * (np.count_nonzero(follows) - self._left) < len(rows)
-        if few or len(rows) < HIDE_FROM or self.cloud.dim > HIDE_UP_TO:
-            return
-        if self._body is None:
-            self._body, self._hidden_since = Hull(self.metric.normalized, self.points[self.role == LEADER]), self.layer
-            self._body.tighten()
-        at = np.flatnonzero(follows)
-        outer = at[self._body.outer(self.points.take(rows[at], axis=0))]
-        follows[outer] = False
-        self.seen, self._left = rows[~follows], len(outer)
-
-    def _out_of_reach(self) -> bool:
-        """Whether nobody looks at the hidden points at this layer; twice: rounding is less than a gap."""
-        assert self._body is not None
-        depth = self.rho ** (self.layer - self._hidden_since) * float(self._body.depth(np.zeros(1))[0])
-        return depth > 2.0 * max(self.blur, RESOLUTION) * self.largest
-
-    def _show_all(self) -> None:
-        points = self.decided_points(self.layer)
-        points[self.active] = self.points[self.active]
-        self.points, self.seen, self._body, self._left = points, None, None, 0
+        return base + shrink[:, None] * offset

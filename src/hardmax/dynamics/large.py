@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.ties import rounding_bound, tie_band, wider
-from hardmax.cloud.metric import lengths
+from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
+from hardmax.cloud.metric import Metric, lengths
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
+from hardmax.dynamics.bodies import Hull
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
+from hardmax.dynamics.engine import RESOLUTION, SMALL, Run, Search, search
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.origin import Origin, origin_of
 from hardmax.dynamics.passive import Cells, History
@@ -22,7 +23,9 @@ SAMPLE = 8192
 COUNTED = 1 << 16  # tokens by which cells are chosen
 PROBE = 1 << 14  # tokens that tell the number of layers
 MOST_ATTEMPTS = 6
-LOW = 0.97  # of the least best score of a token that is not settled at layer 0: ordinary tokens are shorter
+LOW = 0.97  # of the least best score of a token that is not settled at layer 0: tokens in the ball are shorter
+MOST = 0.6  # of the tokens: a ball that holds more is not compared with a polytope
+FEW_FACETS = 4  # dimensions in which a polytope has few facets
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +55,9 @@ class Rest:
         return tuple(tuple(self.index[list(group)].tolist()) for group in self.groups)
 
 
-def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilibrium | None:
+def limit_in_plane(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium | None:
     """The limit, bit for bit as the engine computes it on the whole cloud; None if only that can."""
-    n = len(tokens)
+    tokens, n = cloud.tokens, cloud.n
     if few_distinct(tokens[: 4 * SMALL]):
         return None
     plane = Plane(problem.matrix, problem.alpha, reach(problem), tokens[:: max(32, n // SAMPLE)])
@@ -64,7 +67,7 @@ def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilib
     plane.seal()
     if plane.failed:
         return None
-    system, code, origin = plane.system.index, np.empty(n, np.int32), origin_of(tokens, problem)
+    system, code, origin = plane.system.index, np.empty(n, np.int32), origin_of(cloud, problem)
     if origin is not None:
         system = np.union1d(system, origin.index)
     for attempt in range(MOST_ATTEMPTS):
@@ -119,76 +122,107 @@ def system_and_cells(
 ) -> tuple[Rest, History, Cells] | None:  # fmt: skip
     """The limit of the system, its layers, and what they do to all tokens of a cell; None if that is not enough."""
     history = History(plane)
-    rest = limit_of_rest(tokens, index, problem, max_layers, history.note, origin)
+    rest = limit_of_rest(run_of(Cloud(tokens), problem, max_layers), index, history.note, origin)
     if rest is None:
         return None
     history.probe(sample[:: 1 + len(sample) // PROBE], max_layers)
     return rest, history, Cells(history, sample)
 
 
-def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | None:
-    """The same in three and more dimensions, with the first search of a run that has not begun.
+def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium | None:
+    """The same in other dimensions.
 
-    A follower w of a leader l is ordinary if it has a clear gap at layer 0 and |w|_A < low. Nobody looks at it later:
-    a query q of layer k >= 1 with best score b sees w^k = l + rho^k (w - l) at
+    A follower w of a leader l is ordinary if it has a clear gap at layer 0 and is inside a body from which nobody sees
+    it later: a query q = A z of layer k with best score b sees w^k = l + rho^k (w - l) at
 
-        <q, w^k> = (1 - rho^k) <q, l> + rho^k <q, w> <= b - rho^k (b - |q|_A low),
+        <q, w^k> = (1 - rho^k) <q, l> + rho^k <q, w> <= b - rho^k depth |z|_A,
 
-    which is out of reach as long as rho^k (b / |q|_A - low) > reach max|z|_A: tested at every layer. At layer 0 no
-    ordinary token is followed, or in a tie, if the others have best scores above |q|_A low.
+    which is out of reach as long as rho^k depth > reach max|z|_A: tested at every layer. At layer 0 the body lies
+    inside all scores of those who are not settled.
     """
-    found = _short_followers(run)
-    if found is None:
+    if len(cloud.points) <= SMALL:
         return None
-    ordinary, target, low, margin = found
-    run.drop_search()  # memory for what follows
-    tokens, of = run.cloud.tokens, run.cloud.point_of
-    index = np.flatnonzero(~ordinary[of])
+    origin = origin_of(cloud, problem)
+    found = search(cloud.points, None, problem.matrix, flag_of(problem, cloud.dim), False)
+    norms, target = found.scores.query_norms, found.found.target
+    if np.count_nonzero(norms == 0.0) > (origin is not None):
+        return None
+    leads = found.clear & (target == np.arange(len(target)))
+    settled = found.clear & leads[target] & ~leads
+    ordinary, depth = _ordinary(cloud.points, settled, leads, found, problem.matrix)
+    points, index = np.flatnonzero(~ordinary), np.flatnonzero(~ordinary[cloud.point_of])
+    first = found.of(points if origin is None else points[norms[points] > 0.0], points)
+    won = found.clear & np.isfinite(found.found.gap)
+    margin = float((found.found.gap[won] / found.scale[won]).min(initial=np.inf))
+    del found, norms, leads, settled, ordinary, points, won  # memory for what follows
+    if first is None:
+        return None
 
     def unseen(rest: Run) -> bool:
-        return rest.layer == 0 or rest.rho**rest.layer * (rest.lowest - low) > max(rest.blur, RESOLUTION) * rest.largest
+        behind = rest.rho**rest.layer * depth(rest.lowest)
+        return rest.layer == 0 or behind > 2.0 * max(rest.blur, RESOLUTION) * rest.largest  # twice: it is rounded
 
-    rest = limit_of_rest(tokens[index], index, problem, max_layers, unseen)
+    run = run_of(Cloud(first.scores.points if cloud.all_distinct else cloud.tokens[index]), problem, max_layers)
+    run.first = first
+    del first  # memory for the layers
+    rest = limit_of_rest(run, index, unseen, origin)
     if rest is None:
         return None
-    run.forget()
-    n, first = len(tokens), run.cloud.first
+    del run  # memory for the result
+    n, of = cloud.n, cloud.point_of
     role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
-    cluster_of = np.zeros(len(ordinary), np.int64)
-    cluster_of[of[index]] = rest.cluster
-    cluster, targets = cluster_of[target][of], first[target][of]
+    cluster = np.zeros(len(target), np.int64)
+    cluster[of[index]] = rest.cluster
+    cluster = cluster[target]
+    if not cloud.all_distinct:
+        cluster, target = cluster[of], cloud.first[target][of]
+    del of  # memory for the result
     role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
-    targets[index] = rest.whole_target()
-    del found, ordinary, target, cluster_of  # memory for the result
+    target[index] = rest.whole_target()
+    groups, undecided = rest.whole_groups(), rest.undecided
+    if origin is not None and origin.stays:
+        more = origin.undecided(cloud.tokens, problem, decided_at, target, rest.centers.take(cluster, axis=0), groups)
+        if more is None:
+            return None
+        groups, undecided = (*groups, tuple(range(n))), undecided + more
     return assemble(
-        tokens, problem, decided_at, role, targets, rest.whole_groups(), (cluster, rest.centers, rest.kind),
-        min(rest.margin, margin), rest.undecided,
+        cloud.tokens, problem, decided_at, role, target, groups, (cluster, rest.centers, rest.kind),
+        min(rest.margin, margin), undecided,
     )  # fmt: skip
 
 
-def _short_followers(run: Run) -> tuple[NDArray[np.bool_], Ints, float, float] | None:
-    """Which points are ordinary, the target of every point, `low`, and the narrowest gap; None if too few are."""
-    s = run.search()
-    if run.small or not s.scores.query_norms.all():
-        return None
-    target, clear = s.found.target, s.found.gap > s.flag
-    leads = clear & (target == np.arange(len(target)))
-    settled = clear & leads[target] & ~leads
-    low = LOW * float((s.found.best / s.scores.query_norms)[~settled].min())
-    ordinary = settled & (s.scores.point_norms < low)
-    if run.metric.A is not None:  # the longest point sets the width of bands
-        size = lengths(run.points)
+def _ordinary(
+    points: Floats, settled: NDArray[np.bool_], leads: NDArray[np.bool_], found: Search, matrix: Metric
+) -> tuple[NDArray[np.bool_], Callable[[float], float]]:
+    """Which points are ordinary, and the depth of the body that holds them for queries of best scores from b |z|_A on.
+
+    The body is a ball, or a polytope if that holds more.
+    """
+    norms = found.scores.query_norms
+    others = ~settled & (norms > 0.0)
+    low = LOW * float((found.found.best[others] / norms[others]).min())
+    ordinary = settled & (norms < low)
+    if matrix.A is not None:  # the longest point sets the width of bands
+        size = lengths(points)
         ordinary &= size <= size[leads].max(initial=0.0)
-    if 2 * ordinary.sum() < len(target):
-        return None
-    won = clear & np.isfinite(s.found.gap)
-    return ordinary, target, low, float((s.found.gap[won] / s.scale[won]).min(initial=np.inf))
+    if 2 <= points.shape[1] <= FEW_FACETS and np.count_nonzero(ordinary) < MOST * len(points):
+        inside, hull = settled.copy(), Hull(matrix.normalized, points[leads])
+        for start in range(0, len(points), CHUNK):
+            some = start + np.flatnonzero(settled[start : start + CHUNK])
+            inside[some[hull.outer(points.take(some, axis=0))]] = False
+        if np.count_nonzero(inside) > np.count_nonzero(ordinary):
+            return inside, lambda best: float(hull.depth(np.zeros(1))[0])
+    return ordinary, lambda best: best - low
 
 
 def reach(problem: Problem) -> float:
     """The largest gap that the engine looks at, in units of |z_i|_A max|z|_A, with room for a number of layers."""
-    flag = wider(tie_band(problem.tie_tolerance), rounding_bound(2, problem.matrix))
-    return max(RESOLUTION, 2 * flag.own)
+    return max(RESOLUTION, 2 * flag_of(problem, 2).own)
+
+
+def flag_of(problem: Problem, dim: int) -> Band:
+    """The widths within which scores are looked at closely."""
+    return wider(tie_band(problem.tie_tolerance), rounding_bound(dim, problem.matrix))
 
 
 def few_distinct(tokens: Floats) -> bool:
@@ -196,21 +230,24 @@ def few_distinct(tokens: Floats) -> bool:
     return len(set(map(tuple, tokens.tolist()))) <= SMALL
 
 
-def limit_of_rest(
-    tokens: Floats, index: Ints, problem: Problem, max_layers: int, unseen: Callable[[Run], bool],
-    origin: Origin | None = None,
-) -> Rest | None:  # fmt: skip
+def run_of(cloud: Cloud, problem: Problem, max_layers: int) -> Run:
+    """A run on the tokens of a large cloud that are not ordinary: as in all of it, narrow gaps alone are found."""
+    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
+    run.small = False
+    return run
+
+
+def limit_of_rest(run: Run, index: Ints, unseen: Callable[[Run], bool], origin: Origin | None = None) -> Rest | None:
     """Run the engine on the tokens that are not ordinary; None if it would have to look at the ordinary ones.
 
     Args:
+        index: their places in the whole cloud.
         unseen: called after every look; whether nobody looks at an ordinary token.
         origin: what is known of a token at 0, which follows everyone.
     """
-    if origin is None and not tokens.any(axis=1).all():
+    cloud = run.cloud
+    if origin is None and not cloud.tokens.any(axis=1).all():
         return None
-    cloud = Cloud(tokens)
-    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
-    run.small = False
     if origin is not None:
         origin.begin(run)
     while True:
@@ -219,7 +256,7 @@ def limit_of_rest(
             return None
         if not len(run.active) and (origin is None or not origin.waits(run)):
             break
-        if run.layer >= max_layers or run.unchanged_for >= run.patience:
+        if run.layer >= run.max_layers or run.unchanged_for >= run.patience:
             return None
         run.move(look) if origin is None else origin.move(run, look)
     if origin is not None:
@@ -228,7 +265,7 @@ def limit_of_rest(
     tied = run.role == TIE
     target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])[of]
     role = run.role[of]
-    cluster, centers, kind = find_centers(role, target, run.base[of])
+    cluster, centers, kind = find_centers(role, target, run.base()[of])
     return Rest(
         index, run.decided_at[of], role, target, copies(cloud, run.groups), cluster, centers, kind,
         min(run.margin, RESOLUTION), run.undecided,

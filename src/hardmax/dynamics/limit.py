@@ -144,18 +144,13 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
-    run = None
     if cloud.n >= LARGE:
         from hardmax.dynamics import large
 
-        if cloud.dim == 2:
-            found = large.limit_in_plane(cloud.tokens, problem, max_layers)
-        else:
-            run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
-            found = large.limit_by_norm(run, problem, max_layers)
+        found = (large.limit_in_plane if cloud.dim == 2 else large.limit_in_space)(cloud, problem, max_layers)
         if found is not None:
             return found
-    run = run or Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
+    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
     # Waiting until followers merge with their leaders in float64 is pointless where comparisons are undecided already
     # and rational arithmetic can take over.
     rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0
@@ -171,8 +166,6 @@ def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilib
         hopeless = run.stuck and problem.tie_tolerance == 0 and not (rational and run.inexact_ties == 0)
         if hopeless or run.layer >= max_layers or run.unchanged_for >= run.patience:
             raise _not_certified(run, max_layers)
-        if cloud.n >= LARGE:
-            run.hide()
         run.move(look)
 
 
@@ -181,7 +174,7 @@ def _from_run(run: Run, problem: Problem) -> Equilibrium:
     cloud, of = run.cloud, run.cloud.point_of
     tied = run.role == TIE
     target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])[of]
-    clusters = find_centers(run.role[of], target, run.base[of] + 0.0)  # no -0.0
+    clusters = find_centers(run.role[of], target, run.base()[of] + 0.0)  # no -0.0
     return assemble(
         cloud.tokens, problem, run.decided_at[of], run.role[of], target, copies(cloud, run.groups), clusters,
         run.margin if run.small else min(run.margin, RESOLUTION), run.undecided,
@@ -216,7 +209,7 @@ def _not_certified(run: Run, max_layers: int) -> NotCertified:
     cloud = run.cloud
     is_open = (run.role < 0)[cloud.point_of]
     token = int(np.flatnonzero(is_open)[0])
-    points = np.where((run.role < 0)[:, None], run.points, run.base)[cloud.point_of]
+    points = np.where((run.role < 0)[:, None], run.points, run.base())[cloud.point_of]
     where = ", ".join(f"{x:.6g}" for x in points[token][:4])
     return NotCertified(
         f"no certificate for {int(is_open.sum())} of {cloud.n} tokens after {run.layer} layers "

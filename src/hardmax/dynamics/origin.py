@@ -1,4 +1,4 @@
-"""A token at the origin of a large cloud in the plane, which follows all tokens, also those left out of the system.
+"""A token at the origin of a large cloud, which follows all tokens, also those left out of the system.
 
 Nobody follows it, since any other token scores more with itself. At layer 0 it moves toward the mean of all tokens, or,
 if it stays forever, it is tied to all of them.
@@ -30,7 +30,7 @@ class Origin:
     def begin(self, run: Run) -> None:
         """Nobody can tell yet what the token does at layer 0: either it stays, or it waits for `move`."""
         if self.stays:
-            run.settle(self._point(run), TIE, -1, np.zeros((1, 2)))
+            run.settle(self._point(run), TIE, -1, np.zeros_like(self.mean))
         run.active = np.setdiff1d(run.active, self._point(run))
 
     def waits(self, run: Run) -> bool:
@@ -77,13 +77,13 @@ class Origin:
         return int(not _is_mean(tokens, target, groups, self.index))
 
 
-def origin_of(tokens: Floats, problem: Problem) -> Origin | None:
+def origin_of(cloud: Cloud, problem: Problem) -> Origin | None:
     """The token at the origin, if there is one."""
+    tokens = cloud.tokens
     index = np.flatnonzero(tokens[:, 0] == 0)
-    index = index[tokens[index, 1] == 0]
+    index = index[~tokens[index].any(axis=1)]
     if not len(index):
         return None
-    cloud = Cloud(tokens)
     mean = weighted_mean(cloud.points, cloud.multiplicity.astype(np.float64))
     near = NEAR * tie_band(problem.tie_tolerance).own * (_longest(problem, tokens) + np.abs(tokens).max())
     return Origin(index, mean, bool(np.abs(mean).max() <= near))
@@ -102,7 +102,7 @@ def _is_mean(tokens: Floats, target: Ints, groups: tuple[tuple[int, ...], ...], 
         lowest = int(ends.min())
         count = np.bincount(ends - lowest)
         some = np.flatnonzero(count)
-        times, sums = count[some].tolist(), [Fraction(), Fraction()]
+        times, sums = count[some].tolist(), [Fraction()] * tokens.shape[1]
         for n, end in zip(times, (some + lowest).tolist(), strict=True):
             place = [Fraction(x) for x in tokens[end].tolist()] if end >= 0 else mean(-1 - end)
             sums = [x + n * y for x, y in zip(sums, place, strict=True)]

@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from hardmax.attention.search import Scores
 from hardmax.attention.ties import WIDEST
 from hardmax.cloud.metric import lengths
-from hardmax.cloud.tokens import Floats, Ints
+from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.bodies import best_body
 from hardmax.dynamics.certificate import LEADER
 from hardmax.dynamics.engine import RESOLUTION, Run
-from hardmax.dynamics.large import CHUNK, SAMPLE, Rest, limit_of_rest, reach, system_and_cells
+from hardmax.dynamics.large import CHUNK, SAMPLE, Rest, limit_of_rest, reach, run_of, system_and_cells
 from hardmax.dynamics.passive import FAINT, MORE
 from hardmax.dynamics.plane import Plane, Pool
 
@@ -190,7 +190,7 @@ class InSpace:
 
     def layers(self, system: Pool, max_layers: int) -> Rest | None:
         self._places: list[Floats] = []
-        rest = limit_of_rest(system.tokens, system.index, self.problem, max_layers, self._unseen)
+        rest = limit_of_rest(run_of(Cloud(system.tokens), self.problem, max_layers), system.index, self._unseen)
         if rest is not None:
             self.first = self.run.cloud.first
             self.last = min(self.run.layer + MORE, max_layers)

@@ -155,12 +155,12 @@ class FloatTies:
         is scaled to length 1, and a follower that has merged with its leader in float64 still shows its direction."""
         run = self.run
         since = run.decided_at[others]
-        offset = run.offset[others] * ((1.0 + run.alpha) ** (since - since.max()))[:, None]
+        offset = run.offset(others) * ((1.0 + run.alpha) ** (since - since.max()))[:, None]
         largest = np.abs(offset).max()
         if largest > 0:  # in two steps, so that the squares of tiny offsets do not underflow
             offset = np.ldexp(offset, -np.frexp(largest)[1])
             offset = offset / np.sqrt((offset**2).sum(axis=1).max())
-        return run.base[others], offset, run.weights[others]
+        return run.base(others), offset, run.weights[others]
 
 
 class ExactTies:
