@@ -319,6 +319,19 @@ def test_verbose_prints_a_line_for_every_epoch(capsys):
     assert capsys.readouterr().out.splitlines()[-1] == "learning the words ..."
 
 
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"validation": (MORE, MORE_LABELS[:3])}, "120 texts but 3 labels"),
+        ({"validation": 5}, "validation must be a pair"),
+        ({"sample_weight": ["a"] * 240}, "every sample_weight must be a number"),
+    ],
+)
+def test_validation_texts_and_weights_are_checked(more, what):
+    with pytest.raises(BadInput, match=what):
+        small().fit(TEXTS, LABELS, **more)
+
+
 def test_any_number_of_threads_gives_the_same_bits():
     many = TEXTS * 40  # enough work to start threads
     labels = LABELS * 40

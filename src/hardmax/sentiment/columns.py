@@ -266,7 +266,10 @@ def as_weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float6
     """
     if sample_weight is None:
         return np.ones(count)
-    weight = np.asarray(sample_weight, np.float64)
+    try:
+        weight = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadInput("every sample_weight must be a number", found=f"{sample_weight!r:.80}") from error
     if weight.shape != (count,):
         raise BadInput(f"sample_weight has shape {weight.shape}, but there are {count} texts")
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):

@@ -92,15 +92,19 @@ class Fitting(Classifier):
         weight = as_weights(weight, len(texts))
         patience = self._patience(checkpoint)
         held_out: tuple[Sequence[str], NDArray[np.int64]] | None = None
-        if validation is not None and several:
-            other = as_indicator(validation[1], len(as_texts(validation[0])))
-            if other is None or other[1].shape[1] != len(every):
-                raise BadInput(f"the validation labels need {len(every)} columns, like y")
-            held_out = as_texts(validation[0]), other[1]
-        elif validation is not None:
-            number = {c: i for i, c in enumerate(every.tolist())}
-            wanted = np.array([number.get(c, -1) for c in np.asarray(validation[1]).tolist()])
-            held_out = as_texts(validation[0]), wanted
+        if validation is not None:
+            if not isinstance(validation, tuple | list) or len(validation) != 2:
+                raise BadInput("validation must be a pair (texts, labels)", found=f"{validation!r:.80}")
+            others, given = as_texts(validation[0]), validation[1]
+            if several:
+                other = as_indicator(given, len(others))
+                if other is None or other[1].shape[1] != len(every):
+                    raise BadInput(f"the validation labels need {len(every)} columns, like y")
+                held_out = others, other[1]
+            else:
+                number = {c: i for i, c in enumerate(every.tolist())}
+                wanted = [number.get(c, -1) for c in as_labels(given, len(others)).tolist()]
+                held_out = others, np.array(wanted)
         elif patience is not None:
             learn, aside = self._split(labels)
             held_out = some_of(texts, aside), labels[aside]
