@@ -332,6 +332,20 @@ def test_validation_texts_and_weights_are_checked(more, what):
         small().fit(TEXTS, LABELS, **more)
 
 
+@pytest.mark.parametrize(
+    ("texts", "labels", "what"),
+    [
+        (MORE, [None] * len(MORE), "label 0 is missing"),
+        (MORE, [0] * len(MORE), "the label 0, the class '"),
+        (MORE, ["pos"], "120 texts but 1 labels"),
+        ([], [], "0 texts"),
+    ],
+)
+def test_a_score_needs_labels_of_the_kind_of_the_classes(texts, labels, what):
+    with pytest.raises(BadInput, match=what):
+        small().fit(TEXTS, LABELS).score(texts, labels)
+
+
 def test_any_number_of_threads_gives_the_same_bits():
     many = TEXTS * 40  # enough work to start threads
     labels = LABELS * 40
