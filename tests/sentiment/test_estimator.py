@@ -464,6 +464,8 @@ def test_bad_input_is_one_clear_error(texts, labels, what):
         {"alpha": 0.0},
         {"alpha": None},
         {"dim": 10**9},
+        {"layers": 10**9},
+        {"layers": 8, "alpha": 1e60},
         {"ngram_range": (1, 4)},
         {"ngram_range": (2, 1)},
         {"ngram_range": 2},

@@ -219,7 +219,9 @@ def _classifier(data: bytes) -> Embeddings:
         raise ValueError("the header is not that of a fastText model")
     _, _, _, _, _, longest, loss, kind, bucket, minn, maxn, _, _ = file.take("12id")
     if kind != SUPERVISED or loss != SOFTMAX:
-        raise ValueError("only classifiers trained with the loss softmax are supported")
+        raise ValueError(
+            "only classifiers trained with the loss softmax are supported; of word vectors, give the .vec file"
+        )
     if version == VERSIONS[0]:
         maxn = 0
     size, n_words, n_labels, _, pruned = file.take("iiiqq")
