@@ -115,6 +115,7 @@ def test_explain_survives_hostile_text(cli, model, name):
     ("words", "code", "says"),
     [
         (["explain", "MODEL"], 3, "is a model"),
+        (["explain", "imdb"], 3, "imdb is a model"),
         (["explain"], 2, "FILE"),
         (["explain", "a", "b", "c"], 2, "FILE"),
         (["explain", "MODEL", "nowhere.txt"], 3, "cannot be read"),

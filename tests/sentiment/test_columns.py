@@ -10,7 +10,15 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.columns import as_classes, as_labels, as_texts, as_weights, check_size, class_weights
+from hardmax.sentiment.columns import (
+    as_classes,
+    as_indicator,
+    as_labels,
+    as_texts,
+    as_weights,
+    check_size,
+    class_weights,
+)
 from hardmax.sentiment.estimator import HardmaxClassifier
 
 TWO = ["a", "b"]
@@ -76,12 +84,22 @@ def test_what_is_not_a_column_of_texts_is_refused(given, what):
 @pytest.mark.parametrize(
     "labels",
     [["b", "a"], ("b", "a"), np.array(["b", "a"]), pd.Series(["b", "a"]), pl.Series(["b", "a"]), pa.array(["b", "a"]),
-     iter(["b", "a"]), pd.Series(["b", "a"], dtype="category"), np.array(["b", "a"], object)],
+     iter(["b", "a"]), pd.Series(["b", "a"], dtype="category"), np.array(["b", "a"], object),
+     pa.chunked_array([["b", "a"]])],
 )  # fmt: skip
 def test_labels_come_from_any_column(labels):
     classes, numbers = as_classes(as_labels(labels, 2))
     assert classes.tolist() == ["a", "b"]
     assert numbers.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_labels_come_from_a_table(table):
+    with pytest.warns(match="column-vector"):
+        assert as_labels(table({"label": ["b", "a"]}), 2).tolist() == ["b", "a"]
+    labels, indicator = as_indicator(table({"good": [1, 0], "long": [1, 1]}), 2)
+    assert labels.tolist() == ["good", "long"]
+    assert indicator.tolist() == [[1, 1], [0, 1]]
 
 
 @pytest.mark.parametrize(("labels", "kind"), [([1, 0], "i"), ([True, False], "b"), ([1.0, 0.0], "f")])
@@ -160,6 +178,6 @@ def test_class_weights_are_those_of_scikit_learn():
     assert class_weights({"a": 3}, classes, numbers).tolist() == [3, 1, 1, 1, 1]
     with pytest.raises(BadInput, match="'bb', which is not a class"):
         class_weights({"bb": 2}, classes, numbers)
-    for bad in ("heavy", {"a": -1}, 3):
+    for bad in ("heavy", {"a": -1}, {"a": "x"}, 3):
         with pytest.raises(BadInput, match="class_weight"):
             class_weights(bad, classes, numbers)

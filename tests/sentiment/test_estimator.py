@@ -206,6 +206,11 @@ def test_a_stream_can_be_learned_in_parts():
     assert clf.score(MORE, MORE_LABELS) > 0.9
     with pytest.raises(BadInput, match="classes"):
         clf.partial_fit(TEXTS[:2], ["neg", "other"])
+    with pytest.raises(BadInput, match="classes differ") as caught:
+        clf.partial_fit(TEXTS[:2], LABELS[:2], classes=iter(["neg", "other"]))
+    assert caught.value.found == "['neg', 'other']"
+    with pytest.raises(BadInput, match="no text"):
+        small().partial_fit([], [], classes=["neg", "pos"])
 
 
 def test_partial_fit_continues_with_the_fitted_model():
@@ -278,7 +283,12 @@ def test_early_stopping_keeps_the_best_epoch():
     assert 1 <= len(accuracies) < 60
     assert accuracies[-1] == max(accuracies)
     assert clf.score(MORE, MORE_LABELS) > 0.85
-    for bad in ({"validation_fraction": 0.0}, {"n_iter_no_change": 0}, {"validation_fraction": 1e-9}):
+    for bad in (
+        {"validation_fraction": "a"},
+        {"n_iter_no_change": None},
+        {"n_iter_no_change": 0},
+        {"validation_fraction": 1e-9},
+    ):
         with pytest.raises(BadInput):
             small(early_stopping=True, **bad).fit(TEXTS, LABELS)
     with pytest.raises(BadInput, match="checkpoint"):
@@ -299,10 +309,41 @@ def test_class_weights_are_sample_weights():
 
 def test_verbose_prints_a_line_for_every_epoch(capsys):
     small(verbose=True).fit(TEXTS, LABELS, validation=(MORE, MORE_LABELS))
-    lines = capsys.readouterr().out.splitlines()
+    *before, _ = lines = capsys.readouterr().out.splitlines()
+    assert before[0] == "choosing the penalty on held-out texts ..."
+    lines = [line for line in lines if line.startswith("epoch")]
     assert len(lines) == 10
     assert lines[0].startswith("epoch 1 of 10: loss 0.")
     assert "accuracy" in lines[-1]
+    HardmaxClassifier(verbose=True).fit(TEXTS, LABELS)
+    assert capsys.readouterr().out.splitlines()[-1] == "learning the words ..."
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"validation": (MORE, MORE_LABELS[:3])}, "120 texts but 3 labels"),
+        ({"validation": 5}, "validation must be a pair"),
+        ({"sample_weight": ["a"] * 240}, "every sample_weight must be a number"),
+    ],
+)
+def test_validation_texts_and_weights_are_checked(more, what):
+    with pytest.raises(BadInput, match=what):
+        small().fit(TEXTS, LABELS, **more)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "what"),
+    [
+        (MORE, [None] * len(MORE), "label 0 is missing"),
+        (MORE, [0] * len(MORE), "the label 0, the class '"),
+        (MORE, ["pos"], "120 texts but 1 labels"),
+        ([], [], "0 texts"),
+    ],
+)
+def test_a_score_needs_labels_of_the_kind_of_the_classes(texts, labels, what):
+    with pytest.raises(BadInput, match=what):
+        small().fit(TEXTS, LABELS).score(texts, labels)
 
 
 def test_any_number_of_threads_gives_the_same_bits():
@@ -421,6 +462,10 @@ def test_bad_input_is_one_clear_error(texts, labels, what):
         {"dim": 0},
         {"layers": -1},
         {"alpha": 0.0},
+        {"alpha": None},
+        {"dim": 10**9},
+        {"layers": 10**9},
+        {"layers": 8, "alpha": 1e60},
         {"ngram_range": (1, 4)},
         {"ngram_range": (2, 1)},
         {"ngram_range": 2},

@@ -109,6 +109,11 @@ def test_wrong_indicators_are_refused(y, match):
         HardmaxClassifier().fit(TEXTS, y)
 
 
+def test_only_a_text_is_explained(clf):
+    with pytest.raises(BadInput, match="not a string"):
+        clf.explain(None)
+
+
 def test_what_needs_one_label_refuses_several():
     with pytest.raises(BadInput, match="class_weight"):
         HardmaxClassifier(class_weight="balanced").fit(TEXTS, Y)

@@ -89,6 +89,21 @@ def test_a_model_without_layers_and_one_class_in_the_texts():
     assert r.comparison[1]["accuracy"] == 1.0
 
 
+def test_texts_from_which_no_regression_can_learn(clf):
+    assert [row["model"] for row in clf.report(MORE[:1], MORE_LABELS[:1]).comparison][1:] == [
+        "without attention (K = 0)"
+    ]
+    assert clf.report([""] * 6, ["pos"] * 4 + ["neg"] * 2).comparison[-1]["accuracy"] >= 1 / 3
+    with pytest.raises(BadInput, match="two classes or more") as caught:
+        clf.report(MORE, MORE_LABELS, train=(["good", "fine"], ["pos", "pos"]))
+    assert caught.value.found == "pos"
+
+
+def test_a_class_that_is_only_predicted_counts_in_the_macro_f1(clf):
+    r = clf.report(MORE, ["pos"] * len(MORE), baseline=False)
+    assert np.isclose(r.macro_f1, f1_score(["pos"] * len(MORE), clf.predict(MORE), average="macro"))
+
+
 def test_known_words_and_drift(clf, report):
     drift = report[1].drift
     assert drift.n == (120, 25)

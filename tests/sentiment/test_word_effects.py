@@ -44,7 +44,7 @@ def edited_logits(model, text):
 
 
 # x is not known; some words are joined by stops, some end a sentence.
-BETWEEN = [*" " * 5, ". ", ".", ", ", "! ", "?!", "-", "\n"]
+BETWEEN = [*" " * 5, ". ", ".", " .", ".电", "电", ", ", "! ", "\u00ad!", "?!", "-", "\n"]
 WORDS = st.tuples(st.sampled_from(LETTERS + "x!"), st.sampled_from(BETWEEN))
 TEXTS = st.lists(WORDS, max_size=30).map(lambda words: "".join(a + b for a, b in words))
 

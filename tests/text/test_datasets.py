@@ -214,6 +214,9 @@ def test_a_table_in_parts_without_a_usable_row_is_bad_input(tmp_path):
     path.write_text("text,label\nalone,\n")
     with pytest.raises(BadInput, match="no usable row"):
         list(read_batches(path))
+    with pytest.raises(BadInput, match="no usable row") as caught:
+        read(path)
+    assert caught.value.found.startswith("1 bad row, the first")
     with pytest.raises(BadInput, match="no data set"):
         list(read_batches(tmp_path / "nowhere.csv"))
 

@@ -37,8 +37,25 @@ def tokenizer_file(tmp_path_factory):
 def test_words_may_be_strings_places_or_stems():
     assert [(w.form, w.start, w.end) for w in Tokenizer(str.split).words("So  good")] == [("So", 0, 2), ("good", 4, 8)]
     assert [w.form for w in Tokenizer(pieces).words("So good!")] == ["So", "good", "!"]
-    stems = Tokenizer(lambda text: [word[:3] for word in text.lower().split()]).words("Lovely films")
-    assert [(w.form, w.start, w.end) for w in stems] == [("lov", 0, 0), ("fil", 7, 10)]
+    stems = Tokenizer(lambda text: [word.replace("ies", "y") for word in text.lower().split()]).words(
+        "Two Movies, films"
+    )
+    assert [(w.form, w.start, w.end) for w in stems] == [("two", 0, 3), ("movy,", 3, 3), ("films", 12, 17)]
+
+
+def test_words_in_lower_case_are_found_and_others_cannot_be_cut_out():
+    def lower(text):
+        return [word.replace("better", "good") for word in text.lower().split()]
+
+    assert [w.start for w in Tokenizer(lower).words("The other film")] == [0, 4, 10]
+    clf = HardmaxClassifier(tokenizer=lower).fit(["good film", "dull film"] * 20, ["pos", "neg"] * 20)
+    ex = clf.explain("Dull other")
+    assert ex.without("dull").text == " other"
+    assert ex.deleting(3)[0] == ["dull"]
+    ex = clf.explain("A better film")
+    assert ex.deleting(3)[0] == []
+    with pytest.raises(BadInput, match="'good' is not in the text as the tokenizer gives it"):
+        ex.without("good")
 
 
 @pytest.mark.parametrize("wrong", [lambda text: text, lambda text: 3, lambda text: [3], lambda text: [(0, 99)]])

@@ -38,6 +38,7 @@ RULES = {
     "&lt;style&gt;p {}&lt;/style&gt;fine </script> too": ["fine", "too"],
     "the <script> tag <style>and</style> this": ["the", "tag", "this"],
     "see http://x.org/a?b=c. Now": ["see", "http", "now"],
+    "https://x.org/Zu\u0308rich! https://пример.рф/путь, www.x.org/é\u533a": ["http", "!", "http", "http", "区"],
     "Www.site.com great, awww. so": ["http", "great", "awww", "so"],
     # scripts
     "İSTANBUL I\u0307zmir": ["istanbul", "izmir"],

@@ -59,8 +59,11 @@ def command(
         raise BadInput(f"{name} is a file, but there is also --text", fix="give one of the two")
 
     from hardmax.sentiment.estimator import load
+    from hardmax.sentiment.files import shipped
     from hardmax.text.tables import SUFFIXES
 
+    if file in shipped() and not Path(file).exists():
+        raise BadInput(f"{file} is a model; FILE is missing", fix=f'use: hardmax explain {file} --text "..."')
     clf = load(name)
     chosen = None if label is None else next((c for c in clf.model_.classes if str(c) == label), label)
 

@@ -101,7 +101,9 @@ def as_labels(y: Any, count: int) -> NDArray[Any]:
     """
     if y is None:
         raise BadInput("requires y to be passed, but the target y is None", fix="pass one label for each text")
-    y = y.to_pylist() if hasattr(y, "to_pylist") else list(y) if isinstance(y, Iterator) else y
+    if hasattr(y, "to_pylist"):  # Arrow: a column, or a table of one
+        y = np.asarray(y) if hasattr(y, "column_names") else y.to_pylist()
+    y = list(y) if isinstance(y, Iterator) else y
     try:
         given = np.asarray(y)
     except ValueError:  # lists of different lengths
@@ -191,7 +193,7 @@ def as_indicator(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int64]] |
     """
     if isinstance(y, list | tuple) and (not y or not isinstance(y[0], list | tuple | np.ndarray)):
         return None
-    names = getattr(y, "columns", None)
+    names = getattr(y, "column_names", getattr(y, "columns", None))
     if hasattr(y, "tocsr"):
         y = y.toarray()
     try:
@@ -264,7 +266,10 @@ def as_weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float6
     """
     if sample_weight is None:
         return np.ones(count)
-    weight = np.asarray(sample_weight, np.float64)
+    try:
+        weight = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadInput("every sample_weight must be a number", found=f"{sample_weight!r:.80}") from error
     if weight.shape != (count,):
         raise BadInput(f"sample_weight has shape {weight.shape}, but there are {count} texts")
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
@@ -301,7 +306,10 @@ def class_weights(
             f"class_weight names {strange[0]!r}, which is not a class", found=f"the classes are {known[:12]!r}",
             fix=f"did you mean {near[0]!r}?" if near else None,
         )  # fmt: skip
-    each = np.array([float(wanted.get(c, 1.0)) for c in known])
+    try:
+        each = np.array([float(wanted.get(c, 1.0)) for c in known])
+    except (TypeError, ValueError):
+        each = np.array([np.nan])
     if not (np.isfinite(each).all() and (each >= 0).all()):
         raise BadInput("every class_weight must be finite and at least 0", found=repr(dict(wanted)))
     return each[numbers]

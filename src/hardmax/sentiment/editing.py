@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from hardmax.text.clean import clean
+from hardmax.text.words import LETTER, kind_of
 
 STOPS = ".\uff0e"
 POINTS = "!?\uff01\uff1f\u061f"
@@ -30,12 +31,12 @@ def edited(text: str, places: Sequence[tuple[int, int]], by: str = "") -> str:
             end += 1
         before, after = text[start - 1 : start], text[end : end + 1]
         kept = text[done:start]
-        if kept and kept[-1] in STOPS and text[start - 2 : start - 1].strip():
-            # A stop between letters, as in "dull.great", does not end a sentence; alone it would.
+        if kept and kept[-1] in STOPS and kind_of(ord(text[start])) == LETTER:
+            # A stop before a letter, as in "dull.great", does not end a sentence; alone it would.
             kept, before = f"{kept[:-1]} ", " "
         parts.append(kept)
         done = end
-        if text[start:end] in POINTS:
+        if text[end - 1] in POINTS:
             parts.append(". " if after and not after.isspace() else ".")
         elif before.isspace() and after == " ":
             done += 1

@@ -97,19 +97,19 @@ def explain_embeddings(
     if not isinstance(text, str):
         raise BadInput("a text must be a string", found=type(text).__name__)
     model = vectors if isinstance(vectors, Embeddings) else _model(vectors, tokenizer)
-    given = model.weights if weights is None else np.atleast_2d(np.asarray(weights, np.float64))
+    given = model.weights if weights is None else np.atleast_2d(_numbers("the weights", weights))
     if given is None:
         raise BadInput("these vectors need weights", fix="pass those of a classifier, for example clf.coef_")
     b = (
         np.zeros(len(given))
         if bias is None and model.bias is None
-        else np.asarray(model.bias if bias is None else bias, np.float64).reshape(-1)
+        else _numbers("the bias", model.bias if bias is None else bias).reshape(-1)
     )
     count = 2 if len(given) == 1 else len(given)
     labels = tuple(classes) if classes is not None else model.classes or tuple(range(count))
-    if len(labels) != count or b.shape != (len(given),) or not (np.isfinite(given).all() and np.isfinite(b).all()):
+    if given.ndim != 2 or len(labels) != count or b.shape != (len(given),):
         raise BadInput(
-            f"weights of shape {given.shape} need {len(given)} finite biases and {count} classes",
+            f"weights of shape {given.shape} need {len(given)} biases and {count} classes",
             found=f"{b.size} biases, {len(labels)} classes",
         )
     return _explanation(model, given, b, labels, text)
@@ -219,7 +219,9 @@ def _classifier(data: bytes) -> Embeddings:
         raise ValueError("the header is not that of a fastText model")
     _, _, _, _, _, longest, loss, kind, bucket, minn, maxn, _, _ = file.take("12id")
     if kind != SUPERVISED or loss != SOFTMAX:
-        raise ValueError("only classifiers trained with the loss softmax are supported")
+        raise ValueError(
+            "only classifiers trained with the loss softmax are supported; of word vectors, give the .vec file"
+        )
     if version == VERSIONS[0]:
         maxn = 0
     size, n_words, n_labels, _, pruned = file.take("iiiqq")
@@ -278,10 +280,10 @@ def load_model2vec(folder: str | Path) -> Embeddings:
 
     where = Path(folder)
     try:
-        config = json.loads((where / "config.json").read_text(encoding="utf-8"))
+        config = dict(json.loads((where / "config.json").read_text(encoding="utf-8")))
         found = load_file(where / "model.safetensors")
         matrix = np.asarray(found["embeddings"], np.float64)
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{where} is not a model2vec folder: {error}") from error
     if "weights" in found:
         matrix = matrix * np.asarray(found["weights"], np.float64).reshape(-1, 1)
@@ -303,10 +305,22 @@ def _model(vectors: Mapping[str, ArrayLike] | str | Path, tokenizer: Callable[[s
     if isinstance(vectors, str | Path):
         path = Path(vectors)
         return load_model2vec(path) if path.is_dir() else load_fasttext(path)
-    table = {word: np.asarray(vector, np.float64).reshape(-1) for word, vector in vectors.items()}
+    if not isinstance(vectors, Mapping):
+        raise BadInput(f"word vectors cannot be read from a {type(vectors).__name__}", fix=KINDS)
+    table = {word: _numbers(f"the vector of {word!r}", vector).reshape(-1) for word, vector in vectors.items()}
     if len({vector.size for vector in table.values()}) > 1:
         raise BadInput("the vectors do not all have the same length")
     return Embeddings.of(table, split if tokenizer is None else Tokenizer(tokenizer).words)
+
+
+def _numbers(what: str, given: Any) -> Floats:
+    try:
+        found = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if not np.isfinite(found).all():
+        raise BadInput(f"{what} must be finite numbers", found=f"{given!r:.80}")
+    return found
 
 
 def _scores(model: Embeddings, weights: Floats, bias: Floats, forms: list[str]) -> tuple[Floats, list[Feature], float]:

@@ -55,11 +55,11 @@ class HardmaxClassifier(Fitting):
         tuning: a `hardmax.Tuning`: how many words lead and how far, and settings that rarely need a change.
         class_weight: "balanced" (classes count the same however many texts they have), or a dict class -> weight.
         early_stopping: hold out `validation_fraction` of the texts, stop after `n_iter_no_change` epochs without a
-            better accuracy on them, and keep the best epoch.
+            better accuracy on them, and keep the best epoch. Without layers there are no epochs to stop.
         validation_fraction, n_iter_no_change: of early stopping.
         warm_start: let `fit` continue with the fitted model and its vocabulary instead of starting again.
         n_jobs: number of threads; None and -1 mean all cores. The result is the same for any number.
-        verbose: print the loss (and the accuracy) after every epoch.
+        verbose: print what is being done, and the loss (and the accuracy) after every epoch.
         random_state: seed for all random choices; the default gives the same model every time, None another one.
 
     Attributes:
@@ -214,7 +214,7 @@ class HardmaxClassifier(Fitting):
         if label is not None:
             model = model.one_label(label)
         elif model.multi_label:
-            best = int(self._logits([text if isinstance(text, str) else text.decode("utf-8", "replace")])[0].argmax())
+            best = int(self._logits([text])[0].argmax())  # type: ignore[list-item]  # bytes are texts, too
             model = model.one_label(model.classes[best])
         return explain(model, text)
 

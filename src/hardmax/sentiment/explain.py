@@ -276,7 +276,8 @@ class Explanation(Result):
         """The explanation of the text with every occurrence of a word or n-gram replaced.
 
         Raises:
-            BadInput: the word does not occur in the text, or the model is no longer in memory.
+            BadInput: the word does not occur in the text, its tokenizer does not tell where, or the model is no longer
+                in memory.
         """
         if not (isinstance(word, str) and isinstance(by, str)):
             raise BadInput("a word is a string, and so is what replaces it", found=f"{word!r} and {by!r}")
@@ -289,6 +290,9 @@ class Explanation(Result):
         ]
         if not where:
             raise BadInput(f"{word!r} does not occur in the text", found=_some([w.word for w in self.words]))
+        if any(start == end for start, end in where):  # a stem, for example
+            raise BadInput(f"{word!r} is not in the text as the tokenizer gives it, so it cannot be cut out",
+                           fix="let the tokenizer return positions (start, end)")  # fmt: skip
         return explain(model, edited(self.text, where, by))
 
     def _living(self) -> SentimentModel:
@@ -315,7 +319,9 @@ class Explanation(Result):
         model, left = self._living(), self
         words: list[str] = []
         while len(words) < most:
-            known = np.diff(left.study.deletions.gone_at) > 0
+            at = left.study.words
+            there = np.bincount(at.form, at.ends > at.begins, int(at.forms[-1])) > 0
+            known = there & (np.diff(left.study.deletions.gone_at) > 0)
             effect = np.where(known, effects(left.study, np.array([left._number(self.label)]))[0], -np.inf)
             if not (effect > 0).any():
                 break

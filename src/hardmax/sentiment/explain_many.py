@@ -32,7 +32,8 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
 
     The columns are `text` (the number of the text), `label`, `probability`, `rank`, and `word`, `effect`,
     `contribution` and, for a model with attention, `leader` as in `Explanation.words`. Words without an opinion have no
-    row. The order is that of an explanation: the words for the label, then those against it, the strongest first.
+    row, so a text without any other words has none. The order is that of an explanation: the words for the label, then
+    those against it, the strongest first.
 
     Args:
         most: the largest number of words for each text, those with the largest effects.

@@ -92,15 +92,19 @@ class Fitting(Classifier):
         weight = as_weights(weight, len(texts))
         patience = self._patience(checkpoint)
         held_out: tuple[Sequence[str], NDArray[np.int64]] | None = None
-        if validation is not None and several:
-            other = as_indicator(validation[1], len(as_texts(validation[0])))
-            if other is None or other[1].shape[1] != len(every):
-                raise BadInput(f"the validation labels need {len(every)} columns, like y")
-            held_out = as_texts(validation[0]), other[1]
-        elif validation is not None:
-            number = {c: i for i, c in enumerate(every.tolist())}
-            wanted = np.array([number.get(c, -1) for c in np.asarray(validation[1]).tolist()])
-            held_out = as_texts(validation[0]), wanted
+        if validation is not None:
+            if not isinstance(validation, tuple | list) or len(validation) != 2:
+                raise BadInput("validation must be a pair (texts, labels)", found=f"{validation!r:.80}")
+            others, given = as_texts(validation[0]), validation[1]
+            if several:
+                other = as_indicator(given, len(others))
+                if other is None or other[1].shape[1] != len(every):
+                    raise BadInput(f"the validation labels need {len(every)} columns, like y")
+                held_out = others, other[1]
+            else:
+                number = {c: i for i, c in enumerate(every.tolist())}
+                wanted = [number.get(c, -1) for c in as_labels(given, len(others)).tolist()]
+                held_out = others, np.array(wanted)
         elif patience is not None:
             learn, aside = self._split(labels)
             held_out = some_of(texts, aside), labels[aside]
@@ -133,8 +137,12 @@ class Fitting(Classifier):
     def _patience(self, checkpoint: str | Path | None) -> int | None:
         if not self.early_stopping:
             return None
-        if not 0 < self.validation_fraction < 1 or self.n_iter_no_change < 1:
-            raise BadInput("validation_fraction must be between 0 and 1, and n_iter_no_change at least 1")
+        part, most = self.validation_fraction, self.n_iter_no_change
+        if not (
+            isinstance(part, float | np.floating) and 0 < part < 1 and isinstance(most, int | np.integer) and most > 0
+        ):
+            raise BadInput("validation_fraction must be between 0 and 1, and n_iter_no_change at least 1",
+                           found=f"{part!r} and {most!r}")  # fmt: skip
         if checkpoint is not None:
             raise BadInput("early_stopping and checkpoint cannot be combined", fix="leave out one of them")
         return int(self.n_iter_no_change)
@@ -196,13 +204,17 @@ class Fitting(Classifier):
             raise BadInput("partial_fit cannot continue a model with several labels per text", fix="use fit")
         texts = self._texts(X, model is None)
         given = as_labels(y, len(texts))
+        named = list(classes) if isinstance(classes, Iterable) else []
+        every = None if classes is None else np.unique(as_labels(named, len(named)))
         if model is not None:
             known = np.array(model.classes)
-            if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
-                raise BadInput("classes differ from those of the model", found=f"{list(np.asarray(classes))!r:.200}",
+            if every is not None and not np.array_equal(every, known):
+                raise BadInput("classes differ from those of the model", found=f"{every.tolist()!r:.200}",
                                fix=f"the model has {known.tolist()!r:.200}")  # fmt: skip
         else:
-            known = np.unique(as_labels(classes, len(np.asarray(classes))) if classes is not None else given)
+            if not len(texts):
+                raise BadInput("there is no text to learn from", fix="begin with a part that holds texts")
+            known = np.unique(given) if every is None else every
             if len(known) < 2:
                 raise BadInput(
                     "partial_fit needs at least two classes",
@@ -318,11 +330,14 @@ def usual_min_df(texts: Sequence[str]) -> int:
 
 
 def _printing(also: Callable[["Progress"], object] | None) -> Callable[["Progress"], None]:
-    """Progress as a line after every epoch, besides what the caller wants to do with it."""
-    done = 0
+    """Progress as a line for what is done before the first epoch and one after every epoch, besides `also`."""
+    done, doing = 0, ""
 
     def tell(p: "Progress") -> None:
-        nonlocal done
+        nonlocal done, doing
+        if p.epochs == 0 and p.what != doing:
+            doing = p.what
+            print(f"{doing} ...")
         if p.epoch > done:
             done = p.epoch
             accuracy = "" if p.validation is None else f", accuracy {p.validation:.4f}"

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.errors import BadInput
 from hardmax.sentiment.layers_numpy import powers
 from hardmax.sentiment.lbfgs import Bounds, dot, minimize
 from hardmax.sentiment.recipe import MOST_LEADERS, Recipe
@@ -39,6 +40,7 @@ SPREAD = 0.1  # strong words whose scores have to grow get different ones: equal
 ADAPT = 1  # steps from the scores without attention; more fit the training texts better, but not held-out ones
 NEUTRAL = 0.25  # a pole has |x| below this part of the weakest leader's
 ROOM = 0.999  # |x_w| stays below this part of the radius
+LEAST_KEPT = 1e-100  # of the score of a word that follows; below, its square would be 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,11 @@ def start(
 
 def _kept(recipe: Recipe, layers: int) -> tuple[float, float]:
     """The part of its score that a follower of a pole counts with, and its most |x| as a part of s."""
+    if (1.0 + recipe.alpha) ** -layers < LEAST_KEPT:
+        raise BadInput(
+            f"with layers={layers:,} and alpha={recipe.alpha:g} the words that follow keep nothing of their scores",
+            fix="use fewer layers, or a smaller alpha",
+        )
     most = min(max(recipe.follower_radius, 1e-3), ROOM) * max(recipe.pole_reach, 1e-3)
     return float(powers(recipe.alpha, layers)[layers]), most
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import BadInput
+from hardmax.sentiment.columns import MOST_SCORES
 from hardmax.text.vocabulary import Bags
 
 LEAST_STEPS = 200
@@ -61,7 +62,9 @@ class Tuning:
     def _positive(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+            if (value is not None or name == "alpha") and not (
+                isinstance(value, int | float | np.number) and 0 < value < np.inf
+            ):
                 raise BadInput(f"{name} must be positive", found=repr(value))
 
 
@@ -128,6 +131,8 @@ class Recipe(Tuning):
         dim = self.dim
         if dim == "auto":
             dim = 2 if scores == 1 else min(scores, 1 + max(2, max(MOST_NUMBERS, LEAST_TERMS * scores) // max(size, 1)))
+        if int(dim) * size > MOST_SCORES:
+            raise BadInput(f"dim={dim:,} is too large for {size:,} terms", fix='use dim="auto"')
         terms = bags.ids.size / max(len(bags), 1)
         usual = float(min(MOST_LEADERS, max(1.0, terms / TERMS_PER_LEADER)))
         return replace(self, dim=dim, leaders=usual if self.leaders is None else self.leaders)

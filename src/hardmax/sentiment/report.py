@@ -192,6 +192,9 @@ def compare(
     """
     if train is not None:
         learn, labels = list(train[0]), numbered(model, train[1], len(train[0]))
+        if len(np.unique(labels)) < 2:
+            found = ", ".join(str(model.classes[k]) for k in labels[:1]) or "no text"
+            raise BadInput("the training texts must have two classes or more", found=found)
         how = f"trained on the {len(learn):,} training texts"
         plain.fit(learn, labels)
         without = _full(plain.predict_proba(texts), plain.classes_, len(model.classes))
@@ -202,10 +205,12 @@ def compare(
         step = max(1, -(-len(texts) // MOST))
         some, measured = texts[::step], wanted[::step]
         linear = np.zeros((len(some), len(model.classes)))
-        for learn_on, held_out in _folds(measured):
+        for learn_on, held_out in _folds(measured) if len(some) > 1 else ():
             held = [some[i] for i in held_out]
             linear[held_out] = regression(model, [some[i] for i in learn_on], measured[learn_on], held)
     rows = [{"model": "without attention (K = 0)", "how": how} | scores_of(without, wanted)] if model.layers else []
+    if len(measured) < 2 and train is None:  # nothing to learn from
+        return rows
     if train is None:
         how = f"{FOLDS}-fold cross-validation on {len(measured):,} of these texts"
     return [*rows, {"model": "TF-IDF + logistic regression", "how": how} | scores_of(linear, measured)]
@@ -218,13 +223,14 @@ def regression(
     TfidfVectorizer = need("sklearn.feature_extraction.text", "sklearn", "the baseline of a report").TfidfVectorizer
     LogisticRegression = need("sklearn.linear_model", "sklearn", "the baseline of a report").LogisticRegression
     classes = len(model.classes)
-    if len(np.unique(labels)) < 2:
-        return np.tile(np.bincount(labels, minlength=classes) / len(labels), (len(texts), 1))
     features = TfidfVectorizer(
         analyzer=lambda text: _pairs([w.form for w in model.vocabulary.words(text)]), sublinear_tf=True,
         min_df=2 if len(learn) >= 2000 else 1,
     )  # fmt: skip
-    linear = LogisticRegression(C=C, max_iter=300).fit(features.fit_transform(learn), labels)
+    try:
+        linear = LogisticRegression(C=C, max_iter=300).fit(features.fit_transform(learn), labels)
+    except ValueError:  # there is no word, or only one class
+        return np.tile(np.bincount(labels, minlength=classes) / len(labels), (len(texts), 1))
     return _full(linear.predict_proba(features.transform(texts)), linear.classes_, classes)
 
 

@@ -29,7 +29,7 @@ def scores_of(p: NDArray[np.float64], wanted: NDArray[np.int64]) -> dict[str, fl
     f1 = []
     for k in range(p.shape[1]):
         both, either = ((chosen == k) & (wanted == k)).sum(), (chosen == k).sum() + (wanted == k).sum()
-        if (wanted == k).any():
+        if either:  # as in scikit-learn: a class that neither is there nor is predicted does not count
             f1.append(2 * both / either)
     bins = reliability(p, wanted)
     return {

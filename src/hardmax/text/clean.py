@@ -24,7 +24,8 @@ TAG = (
 )
 # Where an element begins or ends whose contents are not text: a script or a style sheet.
 UNREAD = r"<(/?)(?:(script)|style)(?:[\s\xad/][^<>]*)?>"
-LINK = r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]"
+_IN_LINKS = r"\u00c0-\u052f"  # letters of Latin, Greek and Cyrillic and their marks; no script without spaces
+LINK = rf"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~{_IN_LINKS}]*[A-Za-z0-9/{_IN_LINKS}]"
 LINES = ("<br", "<p>", "<p ", "</p", "<li", "<div", "</div", "<hr", "<tr", "<h")  # these begin a new line
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput, MissingExtra, NotFetched, need
+from hardmax.errors import BadInput, MissingExtra, NotFetched, counted, need
 from hardmax.text.encoding import decoded
 from hardmax.text.held_out import Indices
 from hardmax.text.stored import StoredTexts
@@ -162,7 +162,8 @@ def read(
     found = list(texts()) if store is None else StoredTexts(texts(), store)
     if not found:
         raise BadInput(
-            f"{path} has no usable row", found=f"{len(bad)} bad rows" + (f", the first: {bad[0].why}" if bad else "")
+            f"{path} has no usable row",
+            found=f"{counted(len(bad), 'bad row')}, the first: {bad[0].why}" if bad else "no rows",
         )
     if ids is not None and all(known is None for known in ids):
         ids = None

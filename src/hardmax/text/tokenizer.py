@@ -81,13 +81,14 @@ class Tokenizer:
 
 
 def _placed(text: str, words: Iterable[Any]) -> list[tuple[str, int, int]]:
-    """Words and their places; a word that is not in the text as it is (a stem) is where the one before it ended."""
+    """Words and their places, in either case; one that is not in the text (a stem) is where the one before it ended."""
     if isinstance(words, str) or not isinstance(words, Iterable):
         raise BadInput("the tokenizer must return a list of words or of (start, end) positions", found=repr(words)[:80])
-    found, at = [], 0
+    found, at, lower = [], 0, text.lower()
+    lower = lower if len(lower) == len(text) else text
     for word in words:
         if isinstance(word, str):
-            start = text.find(word, at)
+            start = min((k for k in (text.find(word, at), lower.find(word.lower(), at)) if k >= 0), default=-1)
             place = (at, at) if start < 0 else (start, start + len(word))
             found.append((word, *place))
         elif (
