@@ -11,8 +11,8 @@ held out in turn, and the only text of a class never is. The model is then train
 - the scale, the neutral words, with several classes the damping and, where it lowers the log-loss, the shift of all
   words of `calibration`, by more held-out texts than the settings above. With several classes these are held out in
   tenths: a model that learns from four fifths of few texts is clearly worse than the final one, whose probabilities
-  would be too low. Each beginning weighs a third of the text there: with the same weight, the five beginnings of a long
-  text decide alone, and the log-loss of whole texts is higher, while that of beginnings is no lower.
+  would be too low. Each beginning weighs a third of the text: with the same weight, the five beginnings of a long text
+  decide alone, and the log-loss of whole texts is higher, while that of beginnings is no lower.
 
 With more than 20 classes and very many scores, one part is held out, the smoothing is not chosen, and each text has one
 beginning, which weighs as much as all.
@@ -53,7 +53,7 @@ SMOOTHINGS = (1.0, 5.0, 20.0)  # tried after the usual one, in this order, while
 USUAL = 1e-5  # penalty that is tried first, and used where nothing can be held out
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
 BEGINNING = 0.03  # weight of each beginning of a text while learning; the text weighs 1
-OF_BEGINNINGS = 1 / 3  # weight of each beginning in the calibration of several classes; a long text has five
+OF_BEGINNINGS = 1 / 3  # weight of each beginning in the calibration; a long text has five
 FOLDS, TENTHS, BLOCKS = 5, 10, 20
 ENOUGH = 1000  # held-out texts to choose by
 CALIBRATED = 5000  # held-out texts to calibrate by
@@ -295,7 +295,7 @@ def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats, many: bool
     parts, sums, whole = [], [], []
     damps = folds[0][1].labels.ndim == 1 and len(bias) > 1
     for trainer, (learn, held) in zip(trainers, folds, strict=True):
-        part, texts = beginnings(_known(held, learn), OF_BEGINNINGS if damps else 1.0, many), len(held.bags)
+        part, texts = beginnings(_known(held, learn), OF_BEGINNINGS, many), len(held.bags)
         logits = run_bags(part.bags, trainer.model_parameters)[0]
         for some in slices(len(logits), logits.shape[1]):
             logits[some] = (logits[some] - trainer.bias) * (part.sizes[some] + trainer.neutral)[:, None]
