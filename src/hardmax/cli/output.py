@@ -74,13 +74,6 @@ def note(text: str, quiet: bool) -> None:
         print(text, file=sys.stderr)
 
 
-def point(z: Any, most: int = 6) -> str:
-    """A token for people: (1, 0.333333); long ones are cut."""
-    from hardmax.io.documents import readable
-
-    return "(" + ", ".join(readable(x) for x in list(z)[:most]) + (", ..." if len(z) > most else "") + ")"
-
-
 def indices(values: Any, most: int = 20) -> str:
     """Token indices for people; long lists are cut."""
     listed = [str(v) for v in list(values)[:most]]

@@ -16,9 +16,9 @@ from markupsafe import Markup
 
 from hardmax.cloud.parameters import fits_float64
 from hardmax.errors import counted
-from hardmax.html.page import facts, heading, notebook, page, point, render, table
+from hardmax.html.page import facts, heading, notebook, page, render, table
 from hardmax.html.sketch import cloud_sketch, polytope_sketch
-from hardmax.io.documents import readable
+from hardmax.io.documents import point, readable
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network

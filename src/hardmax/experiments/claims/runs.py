@@ -8,10 +8,11 @@ import numpy as np
 
 from hardmax.cloud.tokens import Floats
 from hardmax.errors import NotCertified
-from hardmax.experiments.case import Case, shown
+from hardmax.experiments.case import Case
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided, Violated
 from hardmax.experiments.claims.definition import Cloud, Matrix, Point, Sets, cloud_of, converted
+from hardmax.io.documents import point
 
 # In float64 a score may miss the maximum by this part of sum |A z_i| |z_j|, a coordinate its value by this part of the
 # largest one. Rounding is about 1e-15 of either.
@@ -172,4 +173,4 @@ def _compare_limits(case: Case, exact: Limit) -> None:
     size = max(abs(x) for z in case["tokens"] for x in z)
     for i, (x, y) in enumerate(zip(eq.points.tolist(), exact.points, strict=True)):
         if any(abs(a - float(b)) > 1e-12 * size for a, b in zip(x, y, strict=True)):
-            raise Violated(f"float64 proves that token {i} ends at {x}; in Fractions it ends at {shown(y)}")
+            raise Violated(f"float64 proves that token {i} ends at {x}; in Fractions it ends at {point(y)}")
