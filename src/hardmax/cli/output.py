@@ -28,7 +28,7 @@ def show(json: bool, document: dict[str, Any], *lines: str) -> None:
 
 
 def show_explanation(ex: "Explanation", color: bool | None, json: bool) -> None:
-    """Write an explanation to standard output: as JSON, or for a terminal, in color unless that is not wanted."""
+    """Write an explanation to standard output: as JSON, or for a terminal, in color if that is wanted."""
     import shutil
 
     if json:

@@ -143,12 +143,12 @@ class Context:
 
     @property
     def folder(self) -> Path:
-        """The item's folder, which is created."""
+        """The item's folder; it is created if it does not exist."""
         return self._folder(self.name)
 
     @property
     def shared(self) -> Path:
-        """A folder for models that several items use, which is created."""
+        """The folder for models that several items use; it is created if it does not exist."""
         folder = self._folder(MODELS)
         (folder / MARK).touch()
         return folder
@@ -174,8 +174,8 @@ class Context:
         """`compute(*cell)` of every cell, by cell; finished cells are kept in the journal.
 
         Args:
-            text: what is told about a cell, formatted with it.
-            about: what decides the value of a cell beside the seed and the cell itself.
+            text: the progress message of a cell, a format string that gets the values of the cell.
+            about: what decides the value of a cell besides the seed and the cell itself.
         """
         every, found = list(cells), {}
         for number, cell in enumerate(every):

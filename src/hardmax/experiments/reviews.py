@@ -74,7 +74,7 @@ class Reviews:
 
     @cached_property
     def truncated(self) -> float:
-        """Part of the reviews that are cut at 128 words: those without padding."""
+        """The fraction of the reviews that are cut at 128 words: those without padding."""
         return float(np.mean(self.ids[self.offsets[1:] - 1] != 0))
 
 
@@ -160,7 +160,7 @@ def sample(
     Args:
         learn, aside: how many reviews.   words: the largest number of distinct words of each.
         min_texts: in how many reviews a word must occur to be known.
-        inside: hold out other reviews of the part to learn from, which nothing is measured on: for choosing settings.
+        inside: hold out reviews of the part to learn from instead, for choosing settings on reviews of their own.
     """
     parts = draw_reviews(labels, learn, aside, seed)
     if inside:

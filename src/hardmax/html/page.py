@@ -69,7 +69,7 @@ def page(title: str, parts: Iterable[str], policy: str = NO_SCRIPT) -> str:
 
 
 def notebook(*parts: str) -> str:
-    """Parts of a page as a notebook shows them: one <div> that brings its style sheet."""
+    """Parts of a page as a notebook shows them: one <div> with its own style sheet."""
     return str(render("notebook.html", parts=map(Markup, parts)))
 
 

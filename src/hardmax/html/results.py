@@ -72,7 +72,7 @@ def _views(title: str, parts: Callable[..., Parts]) -> tuple[Callable[[Any], str
 
 
 def _pictured(dim: int, draw: Callable[[], Markup]) -> Markup:
-    """A sketch where one says something: up to three dimensions, numbers that float64 holds."""
+    """A sketch where one is possible: up to three dimensions, and numbers that float64 holds."""
     try:
         return _figure(draw(), "") if dim <= 3 else Markup("")
     except (OverflowError, ValueError):  # Fractions beyond float64 have no place in a picture

@@ -76,7 +76,7 @@ def json_text(document: Document) -> str:
 
 
 def _one_level(value: Any) -> Any:
-    """What json itself does not know; called for those values only, which keeps a million numbers fast."""
+    """A value that json cannot write itself; it is called only for those, which keeps a million numbers fast."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Fraction):

@@ -45,10 +45,10 @@ class Parameter:
     fix: str | None = None
 
     def check(self, name: str, value: Any) -> Any:
-        """The value in its type.
+        """The value, converted to its type.
 
         Raises:
-            BadInput: it is not one that this parameter can have.
+            BadInput: the parameter cannot have this value.
         """
         if self.words and value not in self.words:
             raise BadInput(f"{name} is {value!r}", fix="use " + ", ".join(self.words))

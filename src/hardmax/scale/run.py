@@ -76,7 +76,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_plan(folder: str | Path) -> dict[str, Any]:
-    """How the study says it should be drawn."""
+    """The plot that the study describes."""
     return dict(_manifest(Path(folder))["plot"])
 
 

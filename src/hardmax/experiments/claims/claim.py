@@ -27,7 +27,7 @@ Check = Callable[[Case], str | None]
 
 
 class Violated(Exception):
-    """The package contradicts the definition or itself; the text is the sentence of the violation."""
+    """The package contradicts the definition or itself; the message says how."""
 
 
 class TimeOver(Exception):
@@ -139,7 +139,7 @@ class Claim(Item):
             yield end, journal.put(key, found) if journal and old is None else found
 
     def smallest(self, case: Case, sentence: str) -> Case:
-        """The case with as few tokens as still violate the claim: tokens are dropped one by one while they can be."""
+        """The case with as few tokens as still violate the claim: tokens are dropped one by one."""
         i = 0
         for _ in range(MOST_TRIES):  # from the first token to the last, and again from the first if one was dropped
             if i >= len(case.data.get("tokens", ())):

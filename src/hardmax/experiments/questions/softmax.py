@@ -225,7 +225,7 @@ def least_gap(case: Case) -> Fraction:
 
 @njit()
 def lifetime(Z: Any, heads: Any, alpha: Any, beta: Any, moving: Any, period: Any, most: Any) -> Any:
-    """The first layer from which the moving token goes less than half of its first way in a whole period.
+    """The first layer at which the way of the moving token over a period is less than half as long as at first.
 
     Args:
         Z: (n, d).   heads: (H, d, d).   moving: the index of the token.   most: is returned if it lives longer.

@@ -23,7 +23,7 @@ Dims = tuple[int, ...]
 DIMS = (2, 4, 8, 16)
 CLASSES = ("negative", "positive")
 QUICK = {"reviews": 4000, "epochs": 60}
-# What the items have in common that show models trained with hardmax.
+# What all items that show models trained with hardmax have in common.
 TRAINED: dict[str, Any] = {"source": "[AFZ24] section 6", "shares": True, "quick": QUICK}
 
 PAPER_REVIEWS = 50_000

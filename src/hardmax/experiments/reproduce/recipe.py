@@ -93,7 +93,7 @@ def begin(words: int, dim: int, seed: int = 0, layers: int = LAYERS) -> PaperRun
 
 
 def order_of(reviews: Reviews, seed: int, epoch: int) -> NDArray[np.int64]:
-    """The reviews to learn from in the order of an epoch."""
+    """The reviews to learn from, in the order of an epoch."""
     return np.random.default_rng((seed, 2, epoch)).permutation(reviews.learn)
 
 
@@ -161,7 +161,7 @@ def cross_entropy(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> flo
 
 
 def mark_of(reviews: Reviews, settings: dict[str, Any]) -> str:
-    """A digest of data and settings: a checkpoint is good for these only."""
+    """A digest of data and settings: a checkpoint is valid only for these."""
     digest = sha256(json.dumps(settings, sort_keys=True).encode())
     for array in (reviews.ids, reviews.counts, reviews.offsets, reviews.labels, reviews.learn):
         digest.update(np.ascontiguousarray(array).tobytes())

@@ -222,8 +222,8 @@ def train_all(
 ) -> Runs:  # fmt: skip
     """Accuracy on the held-out blocks and faithfulness of every variant and seed; finished runs are not repeated.
 
-    Every variant first chooses its pace, by the mean accuracy of `tuning` seeds of their own on reviews of the part to
-    learn from that they did not learn.
+    Every variant first chooses its pace, by the mean accuracy over `tuning` separate seeds on reviews that are held out
+    of the part to learn from.
 
     Args:
         runs: how many seeds from context.seed on; each draws reviews, order, dropped words and heads.

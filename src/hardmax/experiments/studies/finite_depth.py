@@ -61,7 +61,7 @@ def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
     """For each depth: distances to the limit, leaders found, tokens decided, and the error of the two predictions.
 
     Distances are relative to the largest |z_i|, and the median is over the tokens that move. "actual / predicted" is
-    the mean of the actual distance over the one predicted from the input: 1 is perfect, more says that tokens are late.
+    the mean of the actual distance over the one predicted from the input: above 1 tokens are late.
     """
     eq: Any = limit(Z, alpha)
     traj: Any = simulate(Z, alpha, layers=DEPTHS[-1])
