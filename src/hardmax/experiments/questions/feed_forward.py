@@ -1,14 +1,9 @@
-"""Question: does clustering help a small feed-forward network of the same size?
+"""Question: does clustering help a small feed-forward network of the same size (docs/open-questions.md)?
 
-Blocks of one attention layer and one feed-forward layer, x -> x + W relu(U x + b), then a linear score of the mean
-token. The attention is hardmax with A = I and a fixed alpha, or none, or uniform: it has no parameters, so all
-three networks have equally many. They are trained by Adam, with the gradient through the selected values. Three tasks
-on sequences of tokens in R^4 with normal noise:
-
-* majority: tokens are noisy copies of two prototypes; which is more frequent? A sum over tokens answers it.
-* loudest: which way does the longest token point? The others are shorter and point in random directions.
-* agreement: two long tokens; do they lie on the same side? No sum over single tokens f(x_1) + ... + f(x_n) can answer
-  it: with a = f(+), b = f(-) it would have to separate {2a, 2b} from {a + b}, the mean of the two.
+The attention has no parameters, so that networks with hardmax, uniform or no attention have equally many. They are
+trained by Adam, with the gradient through the selected values. Of the three tasks, sums over single tokens answer
+"majority" and "loudest", but not "agreement" (do two long tokens lie on the same side?): with a = f(+), b = f(-) the
+sum f(x_1) + ... + f(x_n) would have to separate {2a, 2b} from {a + b}, the mean of the two.
 """
 
 from itertools import product
