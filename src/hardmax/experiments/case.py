@@ -26,18 +26,14 @@ Reader = Callable[[Any], Any]  # makes a field of its plain form; ValueError if 
 class Case:
     """One case.
 
-    Attributes:
-        kind: which generator made it; kinds that end in "float" hold floats, all others Fractions.
-        data: its numbers by name (tokens, alpha, A, ...); the names are the keys of `READERS`.
-
     Example:
         >>> case = Case("random-exact", {"alpha": Fraction(1, 2)})
         >>> case["alpha"], case.document()
         (Fraction(1, 2), {'kind': 'random-exact', 'alpha': '1/2'})
     """
 
-    kind: str
-    data: Mapping[str, Any]
+    kind: str  # the generator that made it; kinds that end in "float" hold floats, all others Fractions
+    data: Mapping[str, Any]  # its numbers by name (tokens, alpha, A, ...): the keys of `READERS`
 
     @property
     def exact(self) -> bool:

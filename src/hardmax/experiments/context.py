@@ -116,26 +116,18 @@ class Context:
     """Where and how an item runs, and what it has written so far.
 
     Without a root folder nothing is written; tables and cases are still collected.
-
-    Attributes:
-        group, name: of the item.
-        root: the folder of the whole run; the item writes into root/name.
-        seed: the seed for all random choices.   quick: whether this is the quick run.
-        settings: the settings of the item, for the files that carry them.
-        tell: reports progress as (done, total or None, what).   note: shows a remark to the user.
-        journal: finished parts of this and of earlier runs.
-        tables, pictures, cases, files: what the item has produced.
     """
 
-    group: str = ""
-    name: str = ""
-    root: Path | None = None
+    group: str = ""  # of the item
+    name: str = ""  # of the item
+    root: Path | None = None  # the folder of the whole run; the item writes into root/name
     seed: int = 0
-    quick: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
-    tell: Progress = silent
-    note: Note = silent
-    journal: Journal = field(default_factory=Journal)
+    quick: bool = False  # whether this is the quick run
+    settings: dict[str, Any] = field(default_factory=dict)  # of the item, for the files that carry them
+    tell: Progress = silent  # reports progress as (done, total or None, what)
+    note: Note = silent  # shows a remark to the user
+    journal: Journal = field(default_factory=Journal)  # finished parts of this run and of earlier ones
+    # What the item has produced.
     tables: list[Table] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)

@@ -91,18 +91,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a report.
+    """A table of a report."""
 
-    Attributes:
-        name: of its csv file.   caption: what it shows.
-        columns: the heads of the columns.
-        rows: the cells: texts, numbers, an `Interval` or a `Share`.
-    """
-
-    name: str
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    name: str  # of its csv file
+    caption: str  # what it shows
+    columns: Sequence[str]  # the heads of the columns
+    rows: Sequence[Sequence[Any]]  # the cells: texts, numbers, an `Interval` or a `Share`
 
     def column(self, name: str) -> list[Any]:
         """One column."""

@@ -108,13 +108,6 @@ def is_batched(settings: Mapping[str, Any]) -> bool:
 class Sweep:
     """Numbered runs.
 
-    Attributes:
-        name, kind: of the study; "dynamics" or "training".
-        points: the settings of every point, complete.
-        seeds: how many runs each point has, with the seeds first_seed, first_seed + 1, ...
-        layers: depths at which each run is measured, one row each; empty for the one depth that its point names.
-        plot: how the study is drawn: {"kind", "x", "y", "by", ...}.
-
     Example:
         >>> s = read_sweep({"sweep": {"kind": "dynamics", "seeds": 3}, "grid": {"n": [10, 20]}})
         >>> len(s), s.run(4)["n"], s.run(4)["seed"]
@@ -122,12 +115,12 @@ class Sweep:
     """
 
     name: str
-    kind: str
-    points: tuple[dict[str, Any], ...]
-    seeds: int
+    kind: str  # "dynamics" or "training"
+    points: tuple[dict[str, Any], ...]  # the settings of every point, complete
+    seeds: int  # the number of runs of each point, with the seeds first_seed, first_seed + 1, ...
     first_seed: int = 0
-    layers: tuple[int, ...] = ()
-    plot: dict[str, Any] = field(default_factory=dict)
+    layers: tuple[int, ...] = ()  # depths of the rows of each run; empty for the one depth that its point names
+    plot: dict[str, Any] = field(default_factory=dict)  # how the study is drawn: {"kind", "x", "y", "by", ...}
 
     def __len__(self) -> int:
         return len(self.points) * self.seeds

@@ -40,19 +40,12 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Claim(Item):
-    """A claim; its `run` is the check: None if the claim holds in a case, else a sentence that says what is wrong.
+    """A claim; its `run` is the check: None if the claim holds in a case, else a sentence that says what is wrong."""
 
-    Attributes:
-        kinds: the kinds of cases; trial t has kind t modulo their number.
-        trials: the default number of trials.
-        fields: the names of the numbers that a case holds.
-        generate: draws a case of a kind.
-    """
-
-    kinds: tuple[str, ...] = ()
-    trials: int = 0
-    fields: tuple[str, ...] = ()
-    generate: Callable[[Random, str], Case] = lambda rng, kind: Case(kind, {})
+    kinds: tuple[str, ...] = ()  # the kinds of cases; trial t has kind t modulo their number
+    trials: int = 0  # the default number of trials
+    fields: tuple[str, ...] = ()  # the names of the numbers that a case holds
+    generate: Callable[[Random, str], Case] = lambda rng, kind: Case(kind, {})  # draws a case of a kind
 
     def case(self, seed: int, trial: int) -> Case:
         """The case of a trial: a function of seed, claim and trial alone, whatever ran before."""

@@ -30,15 +30,11 @@ SMOOTHING = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Texts as numbers of known words, -1 for the others.
+    """Texts as numbers of known words, -1 for the others."""
 
-    Attributes:
-        ids: all texts one after the other.   text: which text a place belongs to.   size: how many words are known.
-    """
-
-    ids: Ints
-    text: Ints
-    size: int
+    ids: Ints  # all texts one after the other
+    text: Ints  # the text to which a place belongs
+    size: int  # the number of known words
 
     def pairs(self, gap: int) -> tuple[Ints, Ints]:
         """Places i, and the numbers of the pairs (word i, word i + gap) of one text; unknown words have no pair."""

@@ -44,17 +44,12 @@ def _reviews(most: int | None, seed: int) -> Reviews:
 
 @dataclass(frozen=True)
 class Models:
-    """The models of one run.
-
-    Attributes:
-        most: the largest number of reviews; None: all there are.
-        epochs, softmax_epochs: of the paper's training with hardmax and with softmax.
-    """
+    """The models of one run."""
 
     context: Context
-    most: int | None
-    epochs: int
-    softmax_epochs: int | None = None
+    most: int | None  # the largest number of reviews; None: all there are
+    epochs: int  # of the paper's training with hardmax
+    softmax_epochs: int | None = None  # of the paper's training with softmax
 
     @property
     def reviews(self) -> Reviews:
