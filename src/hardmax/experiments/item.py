@@ -106,11 +106,7 @@ _ITEMS: dict[tuple[str, str], Item] = {}
 
 
 def register(new: Item) -> Item:
-    """Add an item to its group.
-
-    Raises:
-        ValueError: another function is registered under the same name.
-    """
+    """Add an item to its group; ValueError if another function has its name."""
     new = replace(new, home=new.run.__module__)
     if _ITEMS.setdefault((new.group, new.name), new).run.__qualname__ != new.run.__qualname__:
         raise ValueError(f"{new.group} has two items with the name {new.name!r}")

@@ -45,11 +45,7 @@ class Parameter:
     fix: str | None = None
 
     def check(self, name: str, value: Any) -> Any:
-        """The value, converted to its type.
-
-        Raises:
-            BadInput: the parameter cannot have this value.
-        """
+        """The value, converted to its type; BadInput if the parameter cannot have it."""
         if self.words and value not in self.words:
             raise BadInput(f"{name} is {value!r}", fix="use " + ", ".join(self.words))
         good = isinstance(value, int | float) and not isinstance(value, bool) if self.kind is float else False

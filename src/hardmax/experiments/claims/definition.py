@@ -9,6 +9,8 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+import numpy as np
+
 Number = Any  # a Fraction, an int or a float
 Point = tuple[Number, ...]
 Cloud = tuple[Point, ...]
@@ -205,7 +207,6 @@ def distance_to_hull(point: Sequence[float], corners: Sequence[Sequence[float]])
         >>> round(distance_to_hull([3.0, 0.0], [[1.0, 1.0], [1.0, -1.0]]), 9)
         2.0
     """
-    import numpy as np
     from scipy.optimize import nnls
 
     apart = np.array(corners, dtype=float) - np.array(point, dtype=float)
@@ -274,8 +275,6 @@ def _dot(x: Sequence[Any], y: Sequence[Any]) -> Any:
 
 def package_attention(tokens: Cloud, score: Matrix) -> Cloud:
     """x_i -> mean_{l in C_i} x_l with the score <Q x_i, Q x_l>, by `hardmax.transformer`; None is Q = I."""
-    import numpy as np
-
     from hardmax.cloud.ragged import ragged
     from hardmax.transformer.blocks import AttentionLayer
 

@@ -156,11 +156,7 @@ def _rounds(last: int, step: int) -> Iterator[int]:
 
 
 def replay(path: str | Path) -> Report:
-    """Check the case of a file that `verify` saved once more.
-
-    Raises:
-        BadInput: the file cannot be used.
-    """
+    """Check the case of a file that `verify` saved once more."""
     one, case = load_violation(Path(path))
     again = replace(one, kinds=(case.kind,), trials=1, generate=lambda rng, kind: case)
     (result,) = run_items([again])

@@ -129,9 +129,6 @@ def equal_size(
 
     Args:
         epochs: of the training; None: as many as the classifier takes by itself.
-
-    Raises:
-        MissingExtra: the reviews are not installed.
     """
     texts, labels = imdb()
     sizes = {"learn": learn, "aside": aside, "min_texts": min_texts, "epochs": epochs}

@@ -105,11 +105,7 @@ def feed_forward(
     context: Context, *, trials: int = 5, noises: tuple[float, ...] = (0.3, 0.8), learn: int = 2000, aside: int = 2000,
     steps: int = 300,
 ) -> Outcome:  # fmt: skip
-    """Train every network on every task with `trials` seeds.
-
-    Raises:
-        MissingExtra: torch is not installed.
-    """
+    """Train every network on every task with `trials` seeds."""
     torch = need("torch", "torch", "the feed-forward experiment")
     sizes = {"learn": learn, "aside": aside, "steps": steps}
 

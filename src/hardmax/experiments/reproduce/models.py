@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
 from hardmax import __version__
 from hardmax.errors import need
 from hardmax.experiments.context import Context
@@ -95,8 +97,6 @@ class Models:
 
         Nothing is chosen by the accuracies; the model is that of the last epoch.
         """
-        import numpy as np
-
         from hardmax.sentiment.estimator import HardmaxClassifier
         from hardmax.sentiment.files import load_model
 
