@@ -50,9 +50,8 @@ def draw_task(task: str, count: int, noise: float, rng: np.random.Generator) -> 
 def train(task: str, noise: float, attention: str, seeds: tuple[int, int], sizes: dict[str, Any]) -> dict[str, float]:
     """Accuracy on fresh sequences after training, and the number of parameters.
 
-    Args:
-        seeds: the seed of the run and the number of the trial.
-        sizes: the number of sequences to learn from (learn) and held out (aside), and of training steps (steps).
+    `seeds` are the seed of the run and the number of the trial; `sizes` holds the numbers of sequences to learn from
+    ("learn") and held out ("aside"), and of training steps ("steps").
     """
     torch = need("torch", "torch", "the feed-forward experiment")
     rng = np.random.default_rng((seeds[0], TASKS.index(task), seeds[1]))

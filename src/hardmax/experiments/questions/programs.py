@@ -99,8 +99,7 @@ class Pattern:
 def patterns(leaders: int, period: int, heads: int, sizes: Sequence[int]) -> Iterator[Pattern]:
     """Every pattern once, up to renaming leaders and heads and to the layer where the period begins.
 
-    Args:
-        sizes: how many leaders a group may have; (1,) is without ties.
+    `sizes` says how many leaders a group may have; (1,) is without ties.
 
     Example:
         >>> [str(p) for p in patterns(3, 2, 1, (1,))]
