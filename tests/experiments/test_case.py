@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from hardmax.errors import BadInput
-from hardmax.experiments.case import MOST_NUMBERS, Case, load_case, read_case, shown
+from hardmax.experiments.case import MOST_NUMBERS, Case, load_case, read_case
 from hardmax.experiments.claims.claim import claims
 
 CLOUD = ("tokens", "alpha", "A", "layers")
@@ -69,10 +69,6 @@ def test_a_case_that_cannot_be_used_is_refused_with_a_reason(document):
 def test_a_field_of_the_wrong_form_is_refused(field, value):
     with pytest.raises(BadInput, match=field):
         read_case({"kind": "x", field: value}, ["x"], [field])
-
-
-def test_points_are_shown_short():
-    assert shown((Fraction(1, 7), Fraction(10**40, 3))) == "(1/7, 3.33333e+39)"
 
 
 def test_sequences_and_targets_go_together():

@@ -6,7 +6,7 @@ import sys
 import pytest
 from PIL import Image
 
-from hardmax.html.page import HERE, NO_SCRIPT, facts, heading, notebook, page, picture, point, render, table
+from hardmax.html.page import HERE, NO_SCRIPT, facts, heading, notebook, page, picture, render, table
 from html_reader import HOSTILE, SHOWN, Html, assert_alone
 
 
@@ -71,10 +71,6 @@ def test_a_picture_is_inside_the_page_and_its_description_is_escaped(tmp_path):
     (found,) = assert_alone(picture(path, HOSTILE, width=150)).elements[1:]
     assert found[1] | {"src": ""} == {"width": "150", "height": "50", "alt": SHOWN, "src": ""}
     assert found[1]["src"].startswith("data:image/png;base64,")
-
-
-def test_a_point_is_written_for_reading():
-    assert point([1.0, 1 / 3]) == "(1, 0.333333)"
 
 
 def test_jinja_is_loaded_only_with_a_page():

@@ -6,8 +6,15 @@ import pytest
 
 import hardmax as hx
 from hardmax.errors import BadInput
-from hardmax.io.documents import json_text, numbers, read_document, write_json, write_npz
+from hardmax.io.documents import json_text, numbers, point, read_document, write_json, write_npz
 from hardmax.io.tokens import read_tokens
+
+
+def test_a_point_is_written_for_reading_and_cut_where_that_is_asked():
+    assert point((Fraction(1, 7), Fraction(10**40, 3))) == "(1/7, 3.33333e+39)"
+    assert point(np.array([1.0, 1 / 3])) == "(1, 0.333333)"
+    assert point([1, 2, 3], most=3) == "(1, 2, 3)"
+    assert point((x for x in (1, 2, 3)), most=2) == "(1, 2, ...)"
 
 
 def test_no_file_needs_pickle(tmp_path):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from hardmax.cli import inputs
-from hardmax.cli.output import indices, note, point, print_json
+from hardmax.cli.output import indices, note, print_json
 from hardmax.errors import BadInput, NotCertified, counted
 from hardmax.io.progress import telling
 
@@ -84,13 +84,15 @@ def simulate_command(
 
 
 def _print_trajectory(traj: "Trajectory") -> None:
+    from hardmax.io.documents import point
+
     print(f"{counted(traj.n, 'token')} in dimension {traj.dim}, {counted(traj.layers, 'layer')}, alpha = {traj.alpha}")
     print(f"outcome: {traj.outcome.kind}" + (f" ({traj.outcome.detail})" if traj.outcome.detail else ""))
     _print_leaders(traj)
     follows = traj.follows(traj.layers)
     print("token  follows          place after the last layer")
     for i in range(min(traj.n, 20)):
-        print(f"{i:5d}  {indices(follows[i], 4):15s}  {point(traj.tokens[-1][i])}")
+        print(f"{i:5d}  {indices(follows[i], 4):15s}  {point(traj.tokens[-1][i], 6)}")
     if traj.n > 20:
         print(f"  ... {traj.n - 20} more; --json or -o FILE gives all")
 
@@ -178,9 +180,11 @@ def _print_limit(eq: "Equilibrium") -> None:
 
 def _print_centers(found: "Equilibrium | FileLimit", sizes: Any, wide: int, rest: str) -> None:
     """Print the places where tokens end; `wide` is the width of the column of their numbers of tokens."""
+    from hardmax.io.documents import point
+
     print(f"center  kind    {'tokens':>{wide}s}  place")
     for c, kind in enumerate(found.kind[:30]):
-        print(f"{c:6d}  {kind:6s}  {sizes[c]:{wide}d}  {point(found.centers[c])}")
+        print(f"{c:6d}  {kind:6s}  {sizes[c]:{wide}d}  {point(found.centers[c], 6)}")
     if len(found.kind) > 30:
         print(f"  ... {len(found.kind) - 30} more; {rest}")
 

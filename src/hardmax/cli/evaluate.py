@@ -95,6 +95,24 @@ def command(
     bad.finish()
 
 
+def _runs(
+    model: "SentimentModel", parts: Iterable["Dataset"], expected: int | None, tell: Tell
+) -> Iterator[tuple["Dataset", Any, Any, float]]:
+    """Every part that has texts, with their logits, their numbers of leaders, and the seconds that this took."""
+    n = 0
+    for part in parts:
+        if not len(part):
+            continue
+        if not n:  # the first use compiles, which is not to be measured
+            model.run(model.vocabulary.bags(part.texts[:2]))
+            tell(0, expected, "predicting")
+        begun = time.perf_counter()
+        logits, leaders = model.run(model.vocabulary.bags(part.texts))
+        yield part, logits, leaders, time.perf_counter() - begun
+        n += len(part)
+        tell(n, max(n, expected or n), "predicting")
+
+
 def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int | None, tell: Tell) -> dict[str, Any]:
     """The figures, as plain data; every part is used once and forgotten."""
     import numpy as np
@@ -107,24 +125,15 @@ def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int |
     n, loss, seconds, initial = 0, 0.0, 0.0, 0
     leaders: Counter[int] = Counter()  # number of leaders -> texts with as many
     seen, right = np.zeros(len(model.classes), np.int64), np.zeros(len(model.classes), np.int64)
-    for part in parts:
-        if not len(part):
-            continue
-        if not n:  # the first use compiles, which is not to be measured
-            model.run(model.vocabulary.bags(part.texts[:2]))
-            tell(0, expected, "predicting")
+    for part, logits, heads, spent in _runs(model, parts, expected, tell):
         wanted = np.array([number[c] for c in match_labels(part.labels, model.classes).tolist()], np.int64)
-        begun = time.perf_counter()
-        logits, heads = model.run(model.vocabulary.bags(part.texts))
-        seconds += time.perf_counter() - begun
         own = model.from_logits(logits)[np.arange(len(part)), wanted]
         loss -= float(np.log(np.maximum(own, 1e-300)).sum())
         leaders.update(heads.tolist())
         initial += int((trace(model, part.texts).since == 0).sum())
         seen += np.bincount(wanted, minlength=len(seen))
         right += np.bincount(wanted[winners(logits) == wanted], minlength=len(seen))
-        n += len(part)
-        tell(n, max(n, expected or n), "predicting")
+        n, seconds = n + len(part), seconds + spent
     total, squares = (sum(k**power * texts for k, texts in leaders.items()) for power in (1, 2))
     return {
         "n": n,
@@ -153,21 +162,12 @@ def measure_several(
 
     n, right, loss, seconds = 0, 0, 0.0, 0.0
     counts = np.zeros((3, len(model.classes)), np.int64)  # of each label: the texts that have it, that get it, and both
-    for part in parts:
-        if not len(part):
-            continue
-        if not n:  # the first use compiles, which is not to be measured
-            model.run(model.vocabulary.bags(part.texts[:2]))
-            tell(0, expected, "predicting")
-        begun = time.perf_counter()
-        logits = model.logits(part.texts)
-        seconds += time.perf_counter() - begun
+    for part, logits, _, spent in _runs(model, parts, expected, tell):
         wanted, chosen = part.labels == 1, logits > 0
         loss += float(np.logaddexp(0.0, np.where(wanted, -logits, logits)).mean(axis=1).sum())
         right += int((wanted == chosen).all(axis=1).sum())
         counts += np.stack([one.sum(axis=0) for one in (wanted, chosen, wanted & chosen)])
-        n += len(part)
-        tell(n, max(n, expected or n), "predicting")
+        n, seconds = n + len(part), seconds + spent
     return {
         "n": n,
         "accuracy": right / n,

@@ -234,7 +234,7 @@ def _answer(result: "Result", output: Path) -> dict[str, Any]:
 
 
 def _answer_line(result: "Result") -> str:
-    """The same for people."""
+    """The summary of a question or a study for the terminal."""
     assert result.outcome is not None
     spent = "kept from an earlier run" if result.status == "kept" else f"{result.seconds:.1f} s"
     return f"{result.item.name} ({spent})\n  {result.item.title}\n  {result.outcome.answer}"

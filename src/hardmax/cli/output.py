@@ -28,7 +28,7 @@ def show(json: bool, document: dict[str, Any], *lines: str) -> None:
 
 
 def show_explanation(ex: "Explanation", color: bool | None, json: bool) -> None:
-    """Write an explanation to standard output: as JSON, or for a terminal, in color unless that is not wanted."""
+    """Write an explanation to standard output: as JSON, or for a terminal, in color if that is wanted."""
     import shutil
 
     if json:
@@ -72,13 +72,6 @@ def note(text: str, quiet: bool) -> None:
     """Print a remark for the person at the terminal."""
     if not quiet:
         print(text, file=sys.stderr)
-
-
-def point(z: Any, most: int = 6) -> str:
-    """A token for people: (1, 0.333333); long ones are cut."""
-    from hardmax.io.documents import readable
-
-    return "(" + ", ".join(readable(x) for x in list(z)[:most]) + (", ..." if len(z) > most else "") + ")"
 
 
 def indices(values: Any, most: int = 20) -> str:

@@ -11,7 +11,7 @@ from hardmax.cloud.ragged import SequencesLike
 from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.directions import directions
 from hardmax.construction.network import Network
-from hardmax.construction.problem import Options, Problem, TargetsLike, read_problem
+from hardmax.construction.problem import Problem, TargetsLike, check_options, read_problem
 from hardmax.construction.separate_max import separate_by_max
 from hardmax.construction.separate_mean import Separated, separate_by_mean
 from hardmax.construction.styles import BUILDERS
@@ -65,24 +65,23 @@ def construct(
         >>> [tokens.tolist() for tokens in net.forward(sequences)]
         [[[5.0, 6.0], [5.0, 6.0]], [[7.0, 8.0], [9.0, 9.0]]]
     """
-    options = Options(style, pool, thin, width, seed)
     problem = read_problem(sequences, targets)
-    options.check(problem.batch.dim)
+    check_options(style, pool, thin, width, seed, problem.batch.dim)
     separate = separate_by_mean if pool == "mean" else separate_by_max
     # L1: some direction tells all tokens apart. A direction that float64 cannot use is replaced by the next one.
     trouble: IllConditioned | None = None
     for u in directions(problem, direction, seed):
         try:
             separated = separate(problem, u, np.random.default_rng(seed))  # a number for every sequence: L2 or L3
-            blocks = BUILDERS[style](problem, separated, options)  # number the groups, place them on the targets
-            return _certified(problem, separated, tuple(blocks), options)
+            blocks = BUILDERS[style](problem, separated, thin, width)  # number the groups, place them on the targets
+            return _certified(problem, separated, tuple(blocks), style, pool)
         except IllConditioned as error:
             trouble = trouble or error
     assert trouble is not None
     raise trouble
 
 
-def _certified(problem: Problem, separated: Separated, stack: tuple[Block, ...], options: Options) -> Network:
+def _certified(problem: Problem, separated: Separated, stack: tuple[Block, ...], style: str, pool: str) -> Network:
     """The network, if the intervals prove that every real output is the target."""
     proof = prove(fused(stack), problem.batch)
     good = compare(problem, proof.rows, proof.per_sequence, proof.exact, proof.where).exact
@@ -96,8 +95,8 @@ def _certified(problem: Problem, separated: Separated, stack: tuple[Block, ...],
     return Network(
         stack,
         problem.batch.dim,
-        options.style,
-        options.pool,
+        style,
+        pool,
         problem.classes,
         problem.targets,
         len(problem.batch),

@@ -20,34 +20,22 @@ POOLS = ("mean", "max")
 TargetsLike: TypeAlias = Sequence[Hashable] | Sequence[ArrayLike] | np.ndarray
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a network is built; `hardmax.construct` says what each option means."""
-
-    style: str = "bitwise"
-    pool: str = "mean"
-    thin: float = 0.5
-    width: int = 4
-
-    seed: int = 0
-
-    def check(self, dim: int) -> None:
-        """Refuse unknown values, and dimension 1 where a second coordinate is needed."""
-        if self.style not in STYLES:
-            raise BadInput(f"style is {self.style!r}", fix=f"use one of {', '.join(STYLES)}")
-        if self.pool not in POOLS:
-            raise BadInput(f"pool is {self.pool!r}", fix=f"use one of {', '.join(POOLS)}")
-        if dim == 1 and (self.style != "two" or self.pool != "mean"):
-            raise BadInput(
-                f"style={self.style!r} with pool={self.pool!r} keeps two numbers per token, but the tokens have "
-                "dimension 1",
-                fix="append a zero coordinate to every token, or use style='two', pool='mean'",
-            )
-        if not isinstance(self.thin, Real) or not 0 < self.thin <= 0.5:
-            raise BadInput(f"thin is {self.thin!r}; expected a number in (0, 1/2]", fix="1/2 is the middle of the gap")
-        if isinstance(self.width, bool) or not isinstance(self.width, int) or self.width < 4 or self.width % 2:
-            raise BadInput(f"width is {self.width!r}; it must be an even number of at least 4")
-        whole("seed", self.seed, 0)
+def check_options(style: str, pool: str, thin: float, width: int, seed: int, dim: int) -> None:
+    """Refuse values that `hardmax.construct` does not know, and dimension 1 where a second coordinate is needed."""
+    if style not in STYLES:
+        raise BadInput(f"style is {style!r}", fix=f"use one of {', '.join(STYLES)}")
+    if pool not in POOLS:
+        raise BadInput(f"pool is {pool!r}", fix=f"use one of {', '.join(POOLS)}")
+    if dim == 1 and (style != "two" or pool != "mean"):
+        raise BadInput(
+            f"style={style!r} with pool={pool!r} keeps two numbers per token, but the tokens have dimension 1",
+            fix="append a zero coordinate to every token, or use style='two', pool='mean'",
+        )
+    if not isinstance(thin, Real) or not 0 < thin <= 0.5:
+        raise BadInput(f"thin is {thin!r}; expected a number in (0, 1/2]", fix="1/2 is the middle of the gap")
+    if isinstance(width, bool) or not isinstance(width, int) or width < 4 or width % 2:
+        raise BadInput(f"width is {width!r}; it must be an even number of at least 4")
+    whole("seed", seed, 0)
 
 
 @dataclass(frozen=True, eq=False)

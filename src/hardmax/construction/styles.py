@@ -37,7 +37,7 @@ from hardmax.construction.keys import (
     too_close,
 )
 from hardmax.construction.place import climb, collapse, move_leaders, select, snap, square, telescope
-from hardmax.construction.problem import Options, Problem
+from hardmax.construction.problem import Problem
 from hardmax.construction.separate_mean import Separated
 from hardmax.construction.steps import Steps, fit_steps, staircase
 from hardmax.errors import IllConditioned
@@ -50,17 +50,17 @@ MOST_NOISE, LEAST_SLACK = 1e-3, 64.0
 LEAST_SLACK_NARROW = 16.0
 
 
-def build_two(problem: Problem, separated: Separated, options: Options) -> list[Block]:
+def build_two(problem: Problem, separated: Separated, thin: float, width: int) -> list[Block]:
     """Keys and a staircase."""
     keyed = first_key(problem, separated, _values(problem, separated))
-    steps = class_steps(problem, keyed, options.thin)
+    steps = class_steps(problem, keyed, thin)
     return [*keyed.front, telescope(problem.batch.dim, steps, problem.targets)]
 
 
-def build_bitwise(problem: Problem, separated: Separated, options: Options) -> list[Block]:
+def build_bitwise(problem: Problem, separated: Separated, thin: float, width: int) -> list[Block]:
     """Keys, numbers, targets; every float64 operation that matters is exact."""
     values = _values(problem, separated)
-    found = _roomy_key(problem, separated, values, options.thin, LEAST_SLACK)
+    found = _roomy_key(problem, separated, values, thin, LEAST_SLACK)
     if found is not None:
         keyed, steps = found
         if problem.single or steps.noise(np.diff(numbered(steps)[0])) <= MOST_NOISE:
@@ -103,11 +103,11 @@ def _number_and_select(problem: Problem, steps: Steps, direction: dict[int, floa
     return [number, snap(dim, 0), square(dim, len(order)), select(dim, problem.targets[order])]
 
 
-def build_narrow(problem: Problem, separated: Separated, options: Options) -> list[Block]:
-    """Keys, leaders, collapse, placement, in blocks of `options.width` units."""
-    dim, width = problem.batch.dim, options.width
+def build_narrow(problem: Problem, separated: Separated, thin: float, width: int) -> list[Block]:
+    """Keys, leaders, collapse, placement, in blocks of `width` units."""
+    dim = problem.batch.dim
     values = _values(problem, separated)
-    found = _roomy_key(problem, separated, values, options.thin, LEAST_SLACK_NARROW)
+    found = _roomy_key(problem, separated, values, thin, LEAST_SLACK_NARROW)
     if found is None:
         keyed = spread_key(problem, separated, values, width)
         found = keyed, class_steps(problem, keyed)
@@ -163,7 +163,7 @@ def _scale(targets: Floats) -> float:
     return float(2.0 ** (exponent - (mantissa == 0.5)))
 
 
-BUILDERS: dict[str, Callable[[Problem, Separated, Options], list[Block]]] = {
+BUILDERS: dict[str, Callable[[Problem, Separated, float, int], list[Block]]] = {
     "bitwise": build_bitwise,
     "two": build_two,
     "narrow": build_narrow,

@@ -18,7 +18,8 @@ from hardmax.cloud.presets import PRESETS, preset
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
 from hardmax.errors import MissingExtra, failing
-from hardmax.html.page import page, point, render
+from hardmax.html.page import page, render
+from hardmax.io.documents import point
 from hardmax.io.files import write_file
 from hardmax.plot.layer import PAPER_LAYERS, plot_panels
 from hardmax.plot.limit import limit_figure

@@ -13,8 +13,8 @@ def warm_up(say: Callable[[str], None] = print, only: Container[str] | None = No
     """Run small examples through all compiled code, which Numba stores on disk.
 
     Args:
-        say: told what comes next.
-        only: the names of some examples, as `say` is told them; None: all.
+        say: called with the name of each example before it runs.
+        only: the names of the examples to run; None: all.
 
     Example:
         >>> warm_up(say=lambda what: None)  # doctest: +SKIP

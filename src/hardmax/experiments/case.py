@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hardmax.errors import BadInput
-from hardmax.io.documents import fraction, fraction_text, read_document, readable
+from hardmax.io.documents import fraction, fraction_text, read_document
 
 SCHEMA = "hardmax.open-case/1"
 MOST_NUMBERS = 100_000  # in one case that is read from a file
@@ -26,18 +26,14 @@ Reader = Callable[[Any], Any]  # makes a field of its plain form; ValueError if 
 class Case:
     """One case.
 
-    Attributes:
-        kind: which generator made it; kinds that end in "float" hold floats, all others Fractions.
-        data: its numbers by name (tokens, alpha, A, ...); the names are the keys of `READERS`.
-
     Example:
         >>> case = Case("random-exact", {"alpha": Fraction(1, 2)})
         >>> case["alpha"], case.document()
         (Fraction(1, 2), {'kind': 'random-exact', 'alpha': '1/2'})
     """
 
-    kind: str
-    data: Mapping[str, Any]
+    kind: str  # the generator that made it; kinds that end in "float" hold floats, all others Fractions
+    data: Mapping[str, Any]  # its numbers by name (tokens, alpha, A, ...): the keys of `READERS`
 
     @property
     def exact(self) -> bool:
@@ -87,16 +83,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return fraction_text(value)
     return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
-
-
-def shown(z: Sequence[Any]) -> str:
-    """A point for a sentence.
-
-    Example:
-        >>> shown((Fraction(1, 3), 0.1 + 0.2))
-        '(1/3, 0.3)'
-    """
-    return "(" + ", ".join(readable(x) for x in z) + ")"
 
 
 def read_case(document: Any, kinds: Sequence[str] | None = None, fields: Sequence[str] | None = None) -> Case:

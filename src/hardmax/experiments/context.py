@@ -116,26 +116,18 @@ class Context:
     """Where and how an item runs, and what it has written so far.
 
     Without a root folder nothing is written; tables and cases are still collected.
-
-    Attributes:
-        group, name: of the item.
-        root: the folder of the whole run; the item writes into root/name.
-        seed: the seed for all random choices.   quick: whether this is the quick run.
-        settings: the settings of the item, for the files that carry them.
-        tell: reports progress as (done, total or None, what).   note: shows a remark to the user.
-        journal: finished parts of this and of earlier runs.
-        tables, pictures, cases, files: what the item has produced.
     """
 
-    group: str = ""
-    name: str = ""
-    root: Path | None = None
+    group: str = ""  # of the item
+    name: str = ""  # of the item
+    root: Path | None = None  # the folder of the whole run; the item writes into root/name
     seed: int = 0
-    quick: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
-    tell: Progress = silent
-    note: Note = silent
-    journal: Journal = field(default_factory=Journal)
+    quick: bool = False  # whether this is the quick run
+    settings: dict[str, Any] = field(default_factory=dict)  # of the item, for the files that carry them
+    tell: Progress = silent  # reports progress as (done, total or None, what)
+    note: Note = silent  # shows a remark to the user
+    journal: Journal = field(default_factory=Journal)  # finished parts of this run and of earlier ones
+    # What the item has produced.
     tables: list[Table] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
@@ -143,12 +135,12 @@ class Context:
 
     @property
     def folder(self) -> Path:
-        """The item's folder, which is created."""
+        """The item's folder; it is created if it does not exist."""
         return self._folder(self.name)
 
     @property
     def shared(self) -> Path:
-        """A folder for models that several items use, which is created."""
+        """The folder for models that several items use; it is created if it does not exist."""
         folder = self._folder(MODELS)
         (folder / MARK).touch()
         return folder
@@ -174,8 +166,8 @@ class Context:
         """`compute(*cell)` of every cell, by cell; finished cells are kept in the journal.
 
         Args:
-            text: what is told about a cell, formatted with it.
-            about: what decides the value of a cell beside the seed and the cell itself.
+            text: the progress message of a cell, a format string that gets the values of the cell.
+            about: what decides the value of a cell besides the seed and the cell itself.
         """
         every, found = list(cells), {}
         for number, cell in enumerate(every):

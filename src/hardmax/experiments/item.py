@@ -18,22 +18,14 @@ F = TypeVar("F", bound=Callable[..., "Outcome"])
 
 @dataclass(frozen=True)
 class Group:
-    """A family of experiments: a package inside `hardmax.experiments`.
+    """A family of experiments: a package inside `hardmax.experiments`."""
 
-    Attributes:
-        noun, plural: what one item and several are called ("question", "open questions of the theory").
-        command: the `hardmax` command that runs the group.
-        title: the title of the report.
-        modules: the modules with the items, in the order in which the items are listed and run.
-        about: names and descriptions of what the report is about, such as the papers that are reproduced.
-    """
-
-    noun: str
+    noun: str  # what one item is called ("question"), and several ("open questions")
     plural: str
-    command: str
-    title: str
-    modules: tuple[str, ...]
-    about: tuple[tuple[str, str], ...] = ()
+    command: str  # the `hardmax` command that runs the group
+    title: str  # of the report
+    modules: tuple[str, ...]  # those with the items, in the order in which the items are listed and run
+    about: tuple[tuple[str, str], ...] = ()  # names and descriptions of what the report is about, such as papers
 
 
 AFZ24 = (
@@ -61,49 +53,30 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an item returns; tables, figures, cases and other files go through its context.
+    """What an item returns; tables, figures, cases and other files go through its context."""
 
-    Attributes:
-        answer: what was found, in one or a few sentences made from the numbers.
-        paper, differs: what the paper says, and what differs and why; empty where there is nothing to compare with.
-        numbers: the main numbers as plain data.
-        complete: False if the item was interrupted and only part of it is counted.
-    """
-
-    answer: str
-    paper: str = ""
-    differs: str = ""
-    numbers: dict[str, Any] = field(default_factory=dict)
-    complete: bool = True
+    answer: str  # what was found, in one or a few sentences made from the numbers
+    paper: str = ""  # what the paper says; empty if there is nothing to compare with
+    differs: str = ""  # what differs from the paper, and why
+    numbers: dict[str, Any] = field(default_factory=dict)  # the main numbers as plain data
+    complete: bool = True  # False if the item was interrupted and only part of it is counted
 
 
 @dataclass(frozen=True)
 class Item:
-    """One experiment: a claim, a figure or table of a paper, an open question, or a study.
+    """One experiment: a claim, a figure or table of a paper, an open question, or a study."""
 
-    Attributes:
-        group: the package it belongs to.   name, aliases: the names it is found by.
-        title: the statement, the question, or what the figure shows.
-        run: a function of a context and of keyword-only settings; their defaults are the settings of a full run.
-        source: where the item stands in the papers.
-        minutes: the approximate time of a full run on two cores.
-        shares: whether it uses trained models that other items of the group use as well.
-        quick: the settings that differ in a quick run.
-        record: whether a finished run leaves a record that a later run is resumed from.
-        home: the module that defines it.
-    """
-
-    group: str
+    group: str  # the package it belongs to
     name: str
-    title: str
-    run: Callable[..., Any]
-    aliases: tuple[str, ...] = ()
-    source: str = ""
-    minutes: float = 0.0
-    shares: bool = False
-    quick: Mapping[str, Any] = field(default_factory=dict)
-    record: bool = True
-    home: str = ""
+    title: str  # the statement, the question, or what the figure shows
+    run: Callable[..., Any]  # of a context and of keyword-only settings, whose defaults are those of a full run
+    aliases: tuple[str, ...] = ()  # further names that it is found by
+    source: str = ""  # where it stands in the papers
+    minutes: float = 0.0  # the approximate time of a full run on two cores
+    shares: bool = False  # whether it uses trained models that other items of the group use as well
+    quick: Mapping[str, Any] = field(default_factory=dict)  # the settings that differ in a quick run
+    record: bool = True  # whether a finished run leaves a record that a later run is resumed from
+    home: str = ""  # the module that defines it
 
     def start(self, context: "Context", settings: Mapping[str, Any]) -> Outcome:
         """Run the item with these settings."""
@@ -133,11 +106,7 @@ _ITEMS: dict[tuple[str, str], Item] = {}
 
 
 def register(new: Item) -> Item:
-    """Add an item to its group.
-
-    Raises:
-        ValueError: another function is registered under the same name.
-    """
+    """Add an item to its group; ValueError if another function has its name."""
     new = replace(new, home=new.run.__module__)
     if _ITEMS.setdefault((new.group, new.name), new).run.__qualname__ != new.run.__qualname__:
         raise ValueError(f"{new.group} has two items with the name {new.name!r}")

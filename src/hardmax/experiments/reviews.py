@@ -52,29 +52,20 @@ def draw_reviews(labels: NDArray[Any], learn: int, aside: int, seed: Any) -> tup
 
 @dataclass(frozen=True, eq=False)
 class Reviews:
-    """Labeled reviews for the paper's recipe.
+    """Labeled reviews for the paper's recipe."""
 
-    Attributes:
-        words: the vocabulary; words[0] is <PAD>.
-        ids, counts: (T,) the distinct words of all reviews and how often each occurs in its review.
-        offsets: (B + 1,) review t holds ids[offsets[t]:offsets[t + 1]]; its counts sum up to 128.
-        labels: (B,) 0 negative, 1 positive.
-        learn, aside: indices to learn from and to test on, 70 % and 30 % at random.
-        texts: the reviews themselves.
-    """
-
-    words: tuple[str, ...]
-    ids: NDArray[np.int64]
-    counts: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    learn: NDArray[np.int64]
-    aside: NDArray[np.int64]
+    words: tuple[str, ...]  # the vocabulary; words[0] is <PAD>
+    ids: NDArray[np.int64]  # (T,) the distinct words of all reviews
+    counts: NDArray[np.float64]  # (T,) how often each occurs in its review; those of a review sum up to 128
+    offsets: NDArray[np.int64]  # (B + 1,) review t holds ids[offsets[t]:offsets[t + 1]]
+    labels: NDArray[np.int64]  # (B,) 0 negative, 1 positive
+    learn: NDArray[np.int64]  # indices to learn from, 70 % at random
+    aside: NDArray[np.int64]  # indices to test on
     texts: tuple[str, ...]
 
     @cached_property
     def truncated(self) -> float:
-        """Part of the reviews that are cut at 128 words: those without padding."""
+        """The fraction of the reviews that are cut at 128 words: those without padding."""
         return float(np.mean(self.ids[self.offsets[1:] - 1] != 0))
 
 
@@ -121,15 +112,10 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Padded rows of word numbers.
+    """Padded rows of word numbers."""
 
-    Attributes:
-        rows: (B, words) numbers of the first distinct known words; NOTHING where there is none.
-        labels: (B,) 0 or 1.
-    """
-
-    rows: Ints
-    labels: Ints
+    rows: Ints  # (B, words) numbers of the first distinct known words; NOTHING where there is none
+    labels: Ints  # (B,) 0 or 1
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -137,18 +123,12 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What one run learns from and is measured on.
-
-    Attributes:
-        learn, aside: the reviews; `aside` are contiguous blocks, so that no film is in both.
-        odds: (V,) smoothed naive-Bayes log-odds of every word, counted in `learn`.
-        texts: (V,) in how many reviews of `learn` it occurs.
-    """
+    """What one run learns from and is measured on."""
 
     learn: Rows
-    aside: Rows
-    odds: Floats
-    texts: Ints
+    aside: Rows  # held out in contiguous blocks, so that no film is in both parts
+    odds: Floats  # (V,) smoothed naive-Bayes log-odds of every word, counted in `learn`
+    texts: Ints  # (V,) in how many reviews of `learn` it occurs
 
 
 def sample(
@@ -160,7 +140,7 @@ def sample(
     Args:
         learn, aside: how many reviews.   words: the largest number of distinct words of each.
         min_texts: in how many reviews a word must occur to be known.
-        inside: hold out other reviews of the part to learn from, which nothing is measured on: for choosing settings.
+        inside: hold out reviews of the part to learn from instead, for choosing settings on reviews of their own.
     """
     parts = draw_reviews(labels, learn, aside, seed)
     if inside:

@@ -23,27 +23,19 @@ RECORD = "record.json"
 
 @dataclass(frozen=True)
 class Result:
-    """An item as it stands after a run.
-
-    Attributes:
-        status: "made", "kept" (from an earlier run), "missing" (an extra is not installed) or "failed".
-        outcome: what the item found; None if it is missing or failed, and then `error` says why.
-        settings, provenance: what decides the numbers, and where they come from.
-        seconds, processor_seconds: the time on the clock, and the time of the processor.
-        tables, pictures, cases, files: what the item produced; files are names in its folder.
-    """
+    """An item as it stands after a run."""
 
     item: Item
-    status: str
-    outcome: Outcome | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
-    processor_seconds: float = 0.0
+    status: str  # "made", "kept" (from an earlier run), "missing" (an extra is not installed) or "failed"
+    outcome: Outcome | None = None  # None if it is missing or failed, and then `error` says why
+    settings: dict[str, Any] = field(default_factory=dict)  # what decides the numbers
+    provenance: dict[str, Any] = field(default_factory=dict)  # where they come from
+    seconds: float = 0.0  # of the clock
+    processor_seconds: float = 0.0  # of the processor
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
     cases: tuple[Case, ...] = ()
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # names in the folder of the item
     error: HardmaxError | None = None
 
     @property

@@ -51,7 +51,7 @@ def interval(values: Iterable[float]) -> Interval:
 def gains(
     runs: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]], name: str = "accuracy", scale: int = 1
 ) -> Interval:
-    """By how much runs differ from those that they are paired with, in the mean.
+    """The mean difference between runs and the runs that they are paired with.
 
     Example:
         >>> gains([{"accuracy": 0.75}], [{"accuracy": 0.5}], scale=100).mean
@@ -91,18 +91,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a report.
+    """A table of a report."""
 
-    Attributes:
-        name: of its csv file.   caption: what it shows.
-        columns: the heads of the columns.
-        rows: the cells: texts, numbers, an `Interval` or a `Share`.
-    """
-
-    name: str
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    name: str  # of its csv file
+    caption: str  # what it shows
+    columns: Sequence[str]  # the heads of the columns
+    rows: Sequence[Sequence[Any]]  # the cells: texts, numbers, an `Interval` or a `Share`
 
     def column(self, name: str) -> list[Any]:
         """One column."""
@@ -207,7 +201,7 @@ def _line(cells: Iterable[Any]) -> str:
 
 
 def _parts(x: Any) -> dict[str, Any]:
-    """The columns that a cell takes in a csv file: what is added to the head, and the number."""
+    """The numbers of a cell in a csv file, by what each of them adds to the head of the column."""
     if isinstance(x, Share):
         low, high = x.interval
         return {"": x.count, ": trials": x.trials, ": low": low, ": high": high}

@@ -14,7 +14,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from hardmax.io.documents import readable
 from hardmax.palette import palette
 from hardmax.sentiment.highlight import visible
 
@@ -70,7 +69,7 @@ def page(title: str, parts: Iterable[str], policy: str = NO_SCRIPT) -> str:
 
 
 def notebook(*parts: str) -> str:
-    """Parts of a page as a notebook shows them: one <div> that brings its style sheet."""
+    """Parts of a page as a notebook shows them: one <div> with its own style sheet."""
     return str(render("notebook.html", parts=map(Markup, parts)))
 
 
@@ -87,16 +86,6 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> M
 def facts(pairs: Iterable[tuple[str, Any]]) -> Markup:
     """A list of names and values."""
     return render("facts.html", pairs=pairs)
-
-
-def point(row: Iterable[Any]) -> str:
-    """The coordinates of a point.
-
-    Example:
-        >>> point([1.0, 1 / 3])
-        '(1, 0.333333)'
-    """
-    return "(" + ", ".join(readable(x) for x in row) + ")"
 
 
 def picture(path: Path, alt: str, width: int | None = None) -> Markup:

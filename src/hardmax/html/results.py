@@ -16,9 +16,9 @@ from markupsafe import Markup
 
 from hardmax.cloud.parameters import fits_float64
 from hardmax.errors import counted
-from hardmax.html.page import facts, heading, notebook, page, point, render, table
+from hardmax.html.page import facts, heading, notebook, page, render, table
 from hardmax.html.sketch import cloud_sketch, polytope_sketch
-from hardmax.io.documents import readable
+from hardmax.io.documents import point, readable
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -72,7 +72,7 @@ def _views(title: str, parts: Callable[..., Parts]) -> tuple[Callable[[Any], str
 
 
 def _pictured(dim: int, draw: Callable[[], Markup]) -> Markup:
-    """A sketch where one says something: up to three dimensions, numbers that float64 holds."""
+    """A sketch where one is possible: up to three dimensions, and numbers that float64 holds."""
     try:
         return _figure(draw(), "") if dim <= 3 else Markup("")
     except (OverflowError, ValueError):  # Fractions beyond float64 have no place in a picture

@@ -6,6 +6,7 @@ lines of text beside a rounded float64 copy, so that any reader of .npz files se
 
 import json
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
@@ -50,6 +51,17 @@ def readable(x: Any) -> str:
         return "-huge" if x < 0 else "huge"
 
 
+def point(z: Iterable[Any], most: int | None = None) -> str:
+    """A token for people: its coordinates, of which at most `most` are shown.
+
+    Example:
+        >>> point((Fraction(1, 3), 0.1 + 0.2)), point([1.0, 2.0, 3.0], most=2)
+        ('(1/3, 0.3)', '(1, 2, ...)')
+    """
+    parts = list(map(readable, z))
+    return "(" + ", ".join(parts if most is None or len(parts) <= most else [*parts[:most], "..."]) + ")"
+
+
 def write_json(document: Document, path: Path) -> None:
     """One JSON object; arrays as nested lists, Fractions as strings, infinities as null."""
     path.write_text(json_text(document), encoding="utf-8")
@@ -64,7 +76,7 @@ def json_text(document: Document) -> str:
 
 
 def _one_level(value: Any) -> Any:
-    """What json itself does not know; called for those values only, which keeps a million numbers fast."""
+    """A value that json cannot write itself; it is called only for those, which keeps a million numbers fast."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Fraction):

@@ -48,7 +48,7 @@ def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, 
 
 
 def remove_partial_files(path: Path) -> None:
-    """Remove what a process that was killed left: in the folder `path`, or beside the file `path`."""
+    """Remove the partial files that a killed process left: in the folder `path`, or beside the file `path`."""
     from glob import escape
 
     folder, name = (path, "*") if path.is_dir() else (path.parent, f"{escape(path.stem)}.*")

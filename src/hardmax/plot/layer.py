@@ -26,36 +26,22 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Roles:
-    """What each of n tokens looks like at one layer.
+    """What each of n tokens looks like at one layer."""
 
-    Attributes:
-        star: (n,) the token follows itself and nothing else.
-        face: (n,) number of the color of the token that is followed; -1 for ties between three or more.
-        half: (n,) number of the second color for ties between two points, else -1.
-        tie: (n,) the token follows two different points or more.
-        pair: (n, 2) the two tokens of such a tie (elsewhere 0).
-        ring: (n,) number of the token's own color if others follow it although it does not follow itself, else -1.
-    """
-
-    star: NDArray[np.bool_]
-    face: Ints
-    half: Ints
-    tie: NDArray[np.bool_]
-    pair: Ints
-    ring: Ints
+    star: NDArray[np.bool_]  # (n,) the token follows itself and nothing else
+    face: Ints  # (n,) number of the color of the token that is followed; -1 for ties between three or more
+    half: Ints  # (n,) number of the second color for ties between two points, else -1
+    tie: NDArray[np.bool_]  # (n,) the token follows two different points or more
+    pair: Ints  # (n, 2) the two tokens of such a tie (elsewhere 0)
+    ring: Ints  # (n,) number of the own color if others follow a token that does not follow itself, else -1
 
 
 @dataclass(frozen=True, eq=False)
 class Colors:
-    """One color number for every token that is followed; leaders come first. Copies of one point share it.
+    """One color number for every token that is followed; leaders come first. Copies of one point share it."""
 
-    Attributes:
-        number: (n,) the number of each token, -1 if no token ever follows it.
-        copy_of: (n,) the first token at the same point.
-    """
-
-    number: Ints
-    copy_of: Ints
+    number: Ints  # (n,) the number of each token, -1 if no token ever follows it
+    copy_of: Ints  # (n,) the first token at the same point
 
 
 def first_copies(tokens: NDArray[Any]) -> Ints:

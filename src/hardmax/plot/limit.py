@@ -111,7 +111,7 @@ def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -
 
 
 def _over_layers(where: View, layers: int) -> View:
-    """A plane of the same width, as tall as the number of layers asks for."""
+    """A plane of the same width, whose height grows with the number of layers."""
     width = float(where.high[0] - where.low[0])
     tall = width * float(np.clip(layers / 30, 0.4, 1.2))
     return View("plane", where.center, where.axes, np.array([0.0, 0.0]), np.array([width, tall]))

@@ -82,7 +82,7 @@ def movie(
 
 
 def _pictures(traj: Trajectory, between: int, size: float, dpi: int, title: str | None) -> Iterator[Frame]:
-    """Pictures of all layers, all of one even size, as video needs it."""
+    """Pictures of all layers, all of one even size, which videos need."""
     where = view(traj.tokens)
     everything = tuple(range(traj.first_layer, traj.layers + 1))
     paint = colors(traj, everything)

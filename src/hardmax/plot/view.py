@@ -20,16 +20,12 @@ MOST_MARKERS = 20_000  # more tokens than this are thinned out, and the picture 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A fixed linear map from tokens to the page, with limits that hold every layer.
+    """A fixed linear map from tokens to the page, with limits that contain every layer."""
 
-    Attributes:
-        kind: "line" (d = 1), "plane" (d = 2), "space" (d = 3) or "principal" (first two principal axes).
-        low, high: the corners of the box to show.
-    """
-
-    kind: str
+    kind: str  # "line" (d = 1), "plane" (d = 2), "space" (d = 3) or "principal" (first two principal axes)
     center: Floats
     axes: Floats
+    # The corners of the box to show.
     low: Floats
     high: Floats
     explained: float = 1.0
@@ -170,7 +166,7 @@ def marker_area(n: int) -> float:
 
 
 def thinned(n: int, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Indices to draw: all of `keep`, and of the others evenly as many as a picture can hold."""
+    """Indices to draw: all of `keep`, and as many others, evenly spaced, as a picture can hold."""
     if n <= MOST_MARKERS:
         return np.arange(n)
     rest = np.flatnonzero(~keep)

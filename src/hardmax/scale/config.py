@@ -45,11 +45,7 @@ class Parameter:
     fix: str | None = None
 
     def check(self, name: str, value: Any) -> Any:
-        """The value in its type.
-
-        Raises:
-            BadInput: it is not one that this parameter can have.
-        """
+        """The value, converted to its type; BadInput if the parameter cannot have it."""
         if self.words and value not in self.words:
             raise BadInput(f"{name} is {value!r}", fix="use " + ", ".join(self.words))
         good = isinstance(value, int | float) and not isinstance(value, bool) if self.kind is float else False
@@ -108,13 +104,6 @@ def is_batched(settings: Mapping[str, Any]) -> bool:
 class Sweep:
     """Numbered runs.
 
-    Attributes:
-        name, kind: of the study; "dynamics" or "training".
-        points: the settings of every point, complete.
-        seeds: how many runs each point has, with the seeds first_seed, first_seed + 1, ...
-        layers: depths at which each run is measured, one row each; empty for the one depth that its point names.
-        plot: how the study is drawn: {"kind", "x", "y", "by", ...}.
-
     Example:
         >>> s = read_sweep({"sweep": {"kind": "dynamics", "seeds": 3}, "grid": {"n": [10, 20]}})
         >>> len(s), s.run(4)["n"], s.run(4)["seed"]
@@ -122,12 +111,12 @@ class Sweep:
     """
 
     name: str
-    kind: str
-    points: tuple[dict[str, Any], ...]
-    seeds: int
+    kind: str  # "dynamics" or "training"
+    points: tuple[dict[str, Any], ...]  # the settings of every point, complete
+    seeds: int  # the number of runs of each point, with the seeds first_seed, first_seed + 1, ...
     first_seed: int = 0
-    layers: tuple[int, ...] = ()
-    plot: dict[str, Any] = field(default_factory=dict)
+    layers: tuple[int, ...] = ()  # depths of the rows of each run; empty for the one depth that its point names
+    plot: dict[str, Any] = field(default_factory=dict)  # how the study is drawn: {"kind", "x", "y", "by", ...}
 
     def __len__(self) -> int:
         return len(self.points) * self.seeds

@@ -25,17 +25,11 @@ LAST = "hardmax.last"  # key of the place of a part's last row
 
 @dataclass(frozen=True)
 class Table:
-    """A table of records in a .jsonl, .csv or .parquet file.
-
-    Attributes:
-        columns: their names.
-        kinds: the types of those that are not float64, from the module pyarrow.
-        rows: the rows of a record; in a .jsonl file each record is one line.
-    """
+    """A table of records in a .jsonl, .csv or .parquet file."""
 
     columns: Sequence[str]
-    kinds: Callable[[Any], dict[str, Any]]
-    rows: Callable[[Record], Iterable[Sequence[Any]]]
+    kinds: Callable[[Any], dict[str, Any]]  # the types, from the module pyarrow, of the columns that are not float64
+    rows: Callable[[Record], Iterable[Sequence[Any]]]  # the rows of a record; in a .jsonl file each record is one line
 
     def write(self, path: Path, found: Iterable[list[Record]], last: Place | None = None) -> None:
         """Write batches of records as they come; `last`, the place of the last row, is kept in a .parquet file."""

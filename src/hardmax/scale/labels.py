@@ -26,20 +26,13 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is written about each text.
+    """What is written about each text."""
 
-    Attributes:
-        model: a model folder, or the name of a shipped model; workers of a cluster must reach it under this name.
-        probabilities: that of every class.   text: the text itself.
-        explain: the leaders and what each of them contributes or, without attention, the words that matter.
-        abstain_below: the label is None where its probability is lower, and where no word is known.
-    """
-
-    model: str
-    probabilities: bool = False
-    text: bool = False
-    explain: bool = False
-    abstain_below: float | None = None
+    model: str  # a model folder, or a shipped model; workers of a cluster must reach it under this name
+    probabilities: bool = False  # that of every class
+    text: bool = False  # the text itself
+    explain: bool = False  # the leaders and what each contributes or, without attention, the words that matter
+    abstain_below: float | None = None  # the label is None where its probability is lower, and where no word is known
 
 
 @dataclass(frozen=True)

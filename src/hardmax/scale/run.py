@@ -76,7 +76,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_plan(folder: str | Path) -> dict[str, Any]:
-    """How the study says it should be drawn."""
+    """The plot that the study describes."""
     return dict(_manifest(Path(folder))["plot"])
 
 
@@ -208,11 +208,7 @@ def sweep(
 
 
 def one_run(sweep: Sweep, number: int) -> dict[str, Any]:
-    """The first row of a single run, computed alone: the same numbers as among the others.
-
-    Raises:
-        BadInput: there is no run of this number.
-    """
+    """The first row of a single run, computed alone: the same numbers as among the others."""
     if not 0 <= number < len(sweep):
         raise BadInput(f"there is no run {number}", found=f"0 to {len(sweep) - 1}")
     columns = compute(Task(sweep, number, 1))

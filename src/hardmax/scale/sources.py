@@ -20,17 +20,11 @@ TOGETHER = 8_000_000  # bytes of small files that one machine reads at a time
 
 @dataclass(frozen=True)
 class Source:
-    """Files of texts.
+    """Files of texts."""
 
-    Attributes:
-        files: .csv, .tsv, .jsonl, .parquet and .txt files, folders and archives of aclImdb, or - for standard input.
-        column: the name of the text column; None for the usual ones.
-        folder: what the names are relative to; "" is the working folder.
-    """
-
-    files: tuple[str, ...]
-    column: str | None = None
-    folder: str = ""
+    files: tuple[str, ...]  # tables, .txt files, folders and archives of aclImdb, or - for standard input
+    column: str | None = None  # the name of the text column; None for the usual ones
+    folder: str = ""  # what the names are relative to; "" is the working folder
 
     def rows(self, numbers: Iterable[int] | None = None) -> Iterator[Placed]:
         """The rows of all files, or of those with these numbers.

@@ -47,7 +47,7 @@ class UnusableModule(HardmaxError):
 
 @cache
 def styles() -> tuple[str, ...]:
-    """The style sheets of the page, as index.html lists them: the one list there is.
+    """The style sheets of the page, in the order of index.html, which holds the only list.
 
     Example:
         >>> styles()[0]
@@ -57,7 +57,7 @@ def styles() -> tuple[str, ...]:
 
 
 def data_blocks(start: dict[str, Any], **more: Any) -> str:
-    """What a page carries in elements of its own: the palette, how it starts (`start`), and more by name.
+    """The data elements of a page: the palette, how it starts (`start`), and more by name.
 
     Example:
         >>> 'id="hardmax-start"' in data_blocks({"server": False})
@@ -70,7 +70,7 @@ def data_blocks(start: dict[str, Any], **more: Any) -> str:
 
 
 def index_page(start: dict[str, Any]) -> str:
-    """index.html with the data that it carries."""
+    """index.html with its data elements."""
     text = (STATIC / "index.html").read_text(encoding="utf-8")
     return text.replace("</body>", f"{data_blocks(start)}</body>")
 
@@ -158,7 +158,7 @@ def defined(name: str) -> str:
     """A module as a call of `hardmaxModules.define`.
 
     Raises:
-        UnusableModule: it imports or exports in a way that has no translation.
+        UnusableModule: it has an import or export that cannot be translated.
     """
     text = source(name)
     exported: list[str] = []

@@ -44,21 +44,13 @@ PRINTED = "use the address and the token that the server printed when it started
 
 @dataclass(frozen=True)
 class Access:
-    """Who may send requests.
+    """Who may send requests."""
 
-    Attributes:
-        names: host names that requests may use, as in a URL; None: any (a token is required then).
-        port: the port that must follow the name; None: any, for tests without a network.
-        token: the secret that a request must present; None: no secret is required.
-        frames: origins ("https://course.example") of other pages that may show the playground in a frame.
-        public: paths that anybody may ask for without the token, such as a health check.
-    """
-
-    names: tuple[str, ...] | None = LOOPBACK
-    port: int | None = None
-    token: str | None = None
-    frames: tuple[str, ...] = ()
-    public: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = LOOPBACK  # host names that requests may use, as in a URL; None: any, with a token
+    port: int | None = None  # that must follow the name; None: any, for tests without a network
+    token: str | None = None  # the secret that a request must present; None: no secret is required
+    frames: tuple[str, ...] = ()  # origins ("https://course.example") of pages that may show the playground in a frame
+    public: tuple[str, ...] = ()  # paths that anybody may ask for without the token, such as a health check
 
     @property
     def cookie(self) -> str:

@@ -135,7 +135,7 @@ def _too_long(what: str, most: int) -> BadInput:
 
 
 def limit(body: Body) -> Document:
-    """The certified limit; without a certificate, what is known anyway."""
+    """The certified limit; without a certificate, what is known nevertheless."""
     from hardmax.dynamics.certificate import ROLE_NAMES
     from hardmax.dynamics.limit import limit as run
     from hardmax.dynamics.records import EQUILIBRIUM, equilibrium_document

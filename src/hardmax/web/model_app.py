@@ -83,7 +83,7 @@ class ServedHealth(Document):
 
 
 class Meters:
-    """What /metrics tells, in a registry of its own: two applications in one process do not meet."""
+    """The metrics of one application, in a registry of their own: others in the same process have theirs."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -122,7 +122,7 @@ class Measured:
 
 
 class Work:
-    """A few threads, and a bound on what waits for them."""
+    """A few threads, and a bound on the requests that wait for them."""
 
     def __init__(self, threads: int) -> None:
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix="hardmax-serve")
@@ -242,7 +242,7 @@ def create_model_app(model: str | Path, access: Access | None = None, *, threads
 
 
 def _command(path: str, base: Any, secret: bool) -> str:
-    """How to ask a route from a terminal; all but one need the token, if there is one."""
+    """A curl command for a route; all but /health need the token, if there is one."""
     parts = [f"curl {base}{path[1:]}"]
     if secret and path != "/health":
         parts.append('-H "Authorization: Bearer $HARDMAX_TOKEN"')

@@ -146,9 +146,6 @@ def serve(
         public: paths that need no token.
         ready: called with the URL once the server accepts connections.
         stop_seconds: how long answers on their way may take when the server is told to end.
-
-    Raises:
-        BadInput: the address cannot be used.
     """
     with listen(host, port) as listening:
         known = access_for(host, listening.getsockname()[1], token)

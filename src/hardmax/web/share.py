@@ -20,7 +20,7 @@ MOST_POINTS = 2000
 def tokens_of(link: str) -> Any:
     """The (n, d) tokens that a link, or the part of it after "#", shows at layer 0: those that the page simulates.
 
-    Values that cannot be read have their defaults, as on the page.
+    Values that cannot be read fall back to their defaults, as on the page.
 
     Example:
         >>> tokens_of("#v=1&preset=ring&n=12&d=three").shape

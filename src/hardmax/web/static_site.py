@@ -99,7 +99,7 @@ def model_script(model: "SentimentModel", name: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """A script without comments and without space that says nothing; ends of lines stay, for they may end a statement.
+    """A script without comments and unnecessary space; ends of lines stay, because they may end a statement.
 
     Example:
         >>> shortened("if (x) {  // why\\n  go(`a  b ${ x + 1 }`);\\n}")
@@ -146,7 +146,7 @@ def _short_file(name: str) -> str:
 
 
 def _with(rest: "re.Pattern[str]", begun: str, text: str, place: int) -> tuple[str, int]:
-    """A piece with the rest of it, and where it ends."""
+    """A piece, completed by what `rest` matches, and where it ends."""
     found = rest.match(text, place)
     if found is None:
         raise UnusableModule("a script has a text or an expression without an end", found=text[place : place + 60])

@@ -39,11 +39,7 @@ def places() -> dict[str, str]:
 
 
 def model(name: str | None) -> tuple[str, "SentimentModel"]:
-    """A model by its name; None means the first.
-
-    Raises:
-        BadInput: there is no such model, or no model at all.
-    """
+    """A model by its name; None means the first."""
     from hardmax.sentiment.files import load_classifier
 
     known = places()

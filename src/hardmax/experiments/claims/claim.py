@@ -27,7 +27,7 @@ Check = Callable[[Case], str | None]
 
 
 class Violated(Exception):
-    """The package contradicts the definition or itself; the text is the sentence of the violation."""
+    """The package contradicts the definition or itself; the message says how."""
 
 
 class TimeOver(Exception):
@@ -40,19 +40,12 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Claim(Item):
-    """A claim; its `run` is the check: None if the claim holds in a case, else a sentence that says what is wrong.
+    """A claim; its `run` is the check: None if the claim holds in a case, else a sentence that says what is wrong."""
 
-    Attributes:
-        kinds: the kinds of cases; trial t has kind t modulo their number.
-        trials: the default number of trials.
-        fields: the names of the numbers that a case holds.
-        generate: draws a case of a kind.
-    """
-
-    kinds: tuple[str, ...] = ()
-    trials: int = 0
-    fields: tuple[str, ...] = ()
-    generate: Callable[[Random, str], Case] = lambda rng, kind: Case(kind, {})
+    kinds: tuple[str, ...] = ()  # the kinds of cases; trial t has kind t modulo their number
+    trials: int = 0  # the default number of trials
+    fields: tuple[str, ...] = ()  # the names of the numbers that a case holds
+    generate: Callable[[Random, str], Case] = lambda rng, kind: Case(kind, {})  # draws a case of a kind
 
     def case(self, seed: int, trial: int) -> Case:
         """The case of a trial: a function of seed, claim and trial alone, whatever ran before."""
@@ -139,7 +132,7 @@ class Claim(Item):
             yield end, journal.put(key, found) if journal and old is None else found
 
     def smallest(self, case: Case, sentence: str) -> Case:
-        """The case with as few tokens as still violate the claim: tokens are dropped one by one while they can be."""
+        """The case with as few tokens as still violate the claim: tokens are dropped one by one."""
         i = 0
         for _ in range(MOST_TRIES):  # from the first token to the last, and again from the first if one was dropped
             if i >= len(case.data.get("tokens", ())):

@@ -9,6 +9,8 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+import numpy as np
+
 Number = Any  # a Fraction, an int or a float
 Point = tuple[Number, ...]
 Cloud = tuple[Point, ...]
@@ -83,7 +85,7 @@ def largest(queries: Sequence[Point], keys: Sequence[Point]) -> Sets:
 
 
 def whole_numbers(Z: Sequence[Sequence[Number]]) -> tuple[Cloud, int]:
-    """Rationals times their common denominator, which leaves comparisons as they are and is much faster, and it.
+    """Rationals times their common denominator, and this denominator: comparisons are the same, and much faster.
 
     Floats stay as they are, with the denominator 0.
 
@@ -158,7 +160,7 @@ def in_hull(point: Point, corners: Sequence[Point]) -> bool:
 
 
 def _phase_one(columns: list[Point], goal: Point) -> tuple[list[Fraction] | None, Point]:
-    """Weights with sum_j w_j columns_j = goal, or None and a separating plane. Bland's rule, so it ends."""
+    """Weights with sum_j w_j columns_j = goal, or None and a separating plane. It ends, by Bland's rule."""
     rows, count = len(goal), len(columns)
     sign = [1 if g >= 0 else -1 for g in goal]
     # One row per equation: the columns, then one artificial variable per equation, then the right-hand side.
@@ -196,7 +198,7 @@ def _phase_one(columns: list[Point], goal: Point) -> tuple[list[Fraction] | None
 
 
 def distance_to_hull(point: Sequence[float], corners: Sequence[Sequence[float]]) -> float:
-    """How far a float64 point is from a point of the hull of float64 corners that is near it; 0 inside, to rounding.
+    """The distance of a float64 point from a point nearby in the hull of float64 corners; 0 inside, up to rounding.
 
     Non-negative least squares for  sum w_j (c_j - p) = 0, sum w_j = 1: solvable exactly if p is in the hull; otherwise
     the weights, divided by their sum, still give a point of the hull.
@@ -205,7 +207,6 @@ def distance_to_hull(point: Sequence[float], corners: Sequence[Sequence[float]])
         >>> round(distance_to_hull([3.0, 0.0], [[1.0, 1.0], [1.0, -1.0]]), 9)
         2.0
     """
-    import numpy as np
     from scipy.optimize import nnls
 
     apart = np.array(corners, dtype=float) - np.array(point, dtype=float)
@@ -274,8 +275,6 @@ def _dot(x: Sequence[Any], y: Sequence[Any]) -> Any:
 
 def package_attention(tokens: Cloud, score: Matrix) -> Cloud:
     """x_i -> mean_{l in C_i} x_l with the score <Q x_i, Q x_l>, by `hardmax.transformer`; None is Q = I."""
-    import numpy as np
-
     from hardmax.cloud.ragged import ragged
     from hardmax.transformer.blocks import AttentionLayer
 

@@ -9,22 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.experiments.case import Case, shown
+from hardmax.experiments.case import Case
 from hardmax.experiments.claims import clouds, definition
 from hardmax.experiments.claims.claim import Undecided, claim
 from hardmax.experiments.claims.clouds import ANY_MATRIX, KINDS, cloud_case, cloud_claim, limit_claim
-from hardmax.experiments.claims.definition import (
-    Cloud,
-    dot,
-    in_hull,
-    leads,
-    mean,
-    minus,
-    norm2,
-    times,
-    toward,
-)
+from hardmax.experiments.claims.definition import Cloud, dot, in_hull, leads, mean, minus, norm2, times, toward
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
+from hardmax.io.documents import point
 
 
 @cloud_claim("fact-1", "[AFZ24], fact 1, which holds for any real A", trials=150, kinds=(*KINDS, ANY_MATRIX))
@@ -208,13 +199,13 @@ def other_limits_come_from_ties(case: Case) -> str | None:
         if p in lim.vertices:
             continue
         if lim.follows and not tied:
-            return f"token {i} ends at {shown(p)}, which is not a vertex, though no tie ever occurs"
+            return f"token {i} ends at {point(p)}, which is not a vertex, though no tie ever occurs"
         for k in range(lim.decided_at[i], len(lim.follows)):
             if len(lim.follows[k][i]) < 2:
-                return f"token {i} ends at {shown(p)}, which is not a vertex, and follows one token at layer {k}"
+                return f"token {i} ends at {point(p)}, which is not a vertex, and follows one token at layer {k}"
     corner = case["tokens"][0][0]
     if case.kind == SQUARE and lim.points[4:] != ((corner, 0), (-corner, 0)):
-        return f"the tokens on the axis end at {', '.join(map(shown, lim.points[4:]))}"
+        return f"the tokens on the axis end at {', '.join(map(point, lim.points[4:]))}"
     return None
 
 
@@ -244,7 +235,7 @@ def zero_tokens_follow_everybody(case: Case) -> str | None:
                 return f"token {i} is 0 at layer {k} and follows only {done.sets[k][i]}"
             goal = tuple(x * done.alpha / (1 + done.alpha) for x in mean(Z))
             if k < done.layers and not done.same(done.states[k + 1][i], goal):
-                return f"token {i} is 0 at layer {k} and moves to {shown(done.states[k + 1][i])}"
+                return f"token {i} is 0 at layer {k} and moves to {point(done.states[k + 1][i])}"
     if not case.exact:
         return None
     lim = limit_of(case)

@@ -10,12 +10,13 @@ from random import Random
 from typing import Any
 
 from hardmax.errors import NotCertified
-from hardmax.experiments.case import Case, shown
+from hardmax.experiments.case import Case
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided
 from hardmax.experiments.claims.clouds import EXACT_KINDS, cloud_case, cloud_claim, integers, limit_claim
 from hardmax.experiments.claims.definition import Cloud, cloud_of, dot, in_hull, norm2
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
+from hardmax.io.documents import point
 
 ALPHAS = (Fraction(1, 10), Fraction(1, 5), Fraction(1, 4))
 CLOSE = 0.01  # part of the largest coordinate
@@ -82,7 +83,7 @@ def leaders_are_the_vertices(case: Case) -> str | None:
         vertex = not others or not in_hull(p, others)
         if vertex != (p in lim.vertices):
             is_it = "a" if vertex else "not a"
-            return f"the limit {shown(p)} is {is_it} vertex of the hull of the limits; leaders differ"
+            return f"the limit {point(p)} is {is_it} vertex of the hull of the limits; leaders differ"
     return None
 
 
@@ -136,4 +137,4 @@ def one_leader_at_most(case: Case) -> str | None:
     """
     done = run(case, definite=False)
     points = {done.states[since][i] for i, since in done.leader_since.items()}
-    return None if len(points) <= 1 else f"{len(points)} points lead: {', '.join(map(shown, sorted(points)))}"
+    return None if len(points) <= 1 else f"{len(points)} points lead: {', '.join(map(point, sorted(points)))}"

@@ -8,10 +8,11 @@ import numpy as np
 
 from hardmax.cloud.tokens import Floats
 from hardmax.errors import NotCertified
-from hardmax.experiments.case import Case, shown
+from hardmax.experiments.case import Case
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided, Violated
 from hardmax.experiments.claims.definition import Cloud, Matrix, Point, Sets, cloud_of, converted
+from hardmax.io.documents import point
 
 # In float64 a score may miss the maximum by this part of sum |A z_i| |z_j|, a coordinate its value by this part of the
 # largest one. Rounding is about 1e-15 of either.
@@ -22,21 +23,15 @@ BEYOND = 4  # layers that are run after the last decision
 
 @dataclass(frozen=True)
 class Run:
-    """Z^0..Z^K with their follow sets, and what the package says of leaders.
-
-    Attributes:
-        tolerance: 0 for rational arithmetic; in float64 TOLERANCE times the largest coordinate of the input.
-        leader_since: {index: first layer at which it leads}.
-        undecided: comparisons that float64 could not decide.
-    """
+    """Z^0..Z^K with their follow sets, and what the package says of leaders."""
 
     states: list[Cloud]
     sets: list[Sets]
     alpha: Any
     A: Matrix
-    tolerance: Any
-    leader_since: dict[int, int]
-    undecided: int = 0
+    tolerance: Any  # 0 for rational arithmetic; in float64 TOLERANCE times the largest coordinate of the input
+    leader_since: dict[int, int]  # {index: first layer at which it leads}
+    undecided: int = 0  # comparisons that float64 could not decide
 
     @property
     def layers(self) -> int:
@@ -106,20 +101,14 @@ def _compare_floats(done: Run) -> None:
 
 @dataclass(frozen=True)
 class Limit:
-    """Where every token ends.
-
-    Attributes:
-        points: where each token ends. leaders: {index: first layer at which it leads}.
-        decided_at: per token the layer from which its follow set is constant. sets: that set (copies listed).
-        states, follows: the first layers by the definition, up to a few after the last decision; empty if the decision
-            falls too late.
-    """
+    """Where every token ends."""
 
     points: Cloud
-    leaders: dict[int, int]
-    decided_at: tuple[int, ...]
-    sets: Sets
+    leaders: dict[int, int]  # {index: first layer at which it leads}
+    decided_at: tuple[int, ...]  # per token the layer from which its follow set is constant
+    sets: Sets  # that follow set, with the copies of tokens
     A: Matrix
+    # The first layers by the definition, up to a few after the last decision; empty if the decision falls too late.
     states: list[Cloud]
     follows: list[Sets]
 
@@ -172,4 +161,4 @@ def _compare_limits(case: Case, exact: Limit) -> None:
     size = max(abs(x) for z in case["tokens"] for x in z)
     for i, (x, y) in enumerate(zip(eq.points.tolist(), exact.points, strict=True)):
         if any(abs(a - float(b)) > 1e-12 * size for a, b in zip(x, y, strict=True)):
-            raise Violated(f"float64 proves that token {i} ends at {x}; in Fractions it ends at {shown(y)}")
+            raise Violated(f"float64 proves that token {i} ends at {x}; in Fractions it ends at {point(y)}")

@@ -1,9 +1,10 @@
 """Theorem 1.1 [AFZ24]: where the tokens go, checked on limits with their certificates."""
 
-from hardmax.experiments.case import Case, shown
+from hardmax.experiments.case import Case
 from hardmax.experiments.claims.clouds import limit_claim
 from hardmax.experiments.claims.definition import dot, in_hull, mean, times
 from hardmax.experiments.claims.runs import limit_of
+from hardmax.io.documents import point
 
 
 @limit_claim("theorem-1.1-i", "[AFZ24, Theorem 1.1 (i)]", trials=60)
@@ -24,13 +25,13 @@ def tokens_converge(case: Case) -> str | None:
                 return f"token {i} follows {followed} at layer {k}, after its follow set {lim.sets[i]} was called final"
     for i, p in enumerate(lim.points):
         if p != mean([lim.points[j] for j in lim.sets[i]]):
-            return f"the limit of token {i} is given as {shown(p)}, which is not the mean of what it follows"
+            return f"the limit of token {i} is given as {point(p)}, which is not the mean of what it follows"
     for p in dict.fromkeys(lim.points):
         seen = times(lim.A, p)
         if not any(p):
             return "the origin is given as a limit"
         if any(dot(seen, v) > dot(seen, p) for v in lim.vertices) or not in_hull(p, lim.vertices):
-            return f"the limit {shown(p)} does not lie in the boundary of the hull of the leaders"
+            return f"the limit {point(p)} does not lie in the boundary of the hull of the leaders"
     return None
 
 
@@ -50,13 +51,13 @@ def leaders_reach_vertices(case: Case) -> str | None:
             if (followed == (i,)) != (since is not None and k >= since):
                 return f"token {i} follows {followed} at layer {k}; it is listed as a leader since layer {since}"
             if since is not None and k >= since and lim.states[k][i] != lim.points[i]:
-                return f"leader {i} is at {shown(lim.states[k][i])} at layer {k}, which is not its limit"
+                return f"leader {i} is at {point(lim.states[k][i])} at layer {k}, which is not its limit"
     if len(lim.vertices) != len(lim.leaders):
         return f"{len(lim.leaders)} leaders share {len(lim.vertices)} points"
     for v in lim.vertices:
         seen = times(lim.A, v)
         if any(dot(seen, w) >= dot(seen, v) for w in lim.vertices if w != v):
-            return f"the leader at {shown(v)} is not exposed by its own direction"
+            return f"the leader at {point(v)} is not exposed by its own direction"
     return None
 
 
@@ -76,7 +77,7 @@ def other_limits_are_projections(case: Case) -> str | None:
         values = [dot(seen, v) for v in lim.vertices]
         face = [v for v, value in zip(lim.vertices, values, strict=True) if value == max(values)]
         if max(values) != dot(seen, s):
-            return f"the limit {shown(s)} is not on the face that its direction A s supports"
+            return f"the limit {point(s)} is not on the face that its direction A s supports"
         if not in_hull(s, face):
-            return f"the limit {shown(s)} is not in the hull of the face that its direction A s supports"
+            return f"the limit {point(s)} is not in the hull of the face that its direction A s supports"
     return None

@@ -19,21 +19,13 @@ MOST = 1_000_000_000  # trials of a claim in a limited time, if no number is giv
 
 @dataclass(frozen=True)
 class Report:
-    """What `verify` returns.
+    """What `verify` returns."""
 
-    Attributes:
-        results: the result of each claim that was started.
-        waiting: names of the claims that an interruption left unfinished.
-        files: the violating cases that were saved.
-        provenance: versions, seed, machine.
-        missed: names of the claims that a limited time did not reach.
-    """
-
-    results: tuple[Result, ...]
-    waiting: tuple[str, ...]
-    files: tuple[Path, ...]
-    provenance: dict[str, Any]
-    missed: tuple[str, ...] = ()
+    results: tuple[Result, ...]  # of each claim that was started
+    waiting: tuple[str, ...]  # names of the claims that an interruption left unfinished
+    files: tuple[Path, ...]  # the violating cases that were saved
+    provenance: dict[str, Any]  # versions, seed, machine
+    missed: tuple[str, ...] = ()  # names of the claims that a limited time did not reach
 
     @property
     def claims(self) -> list[dict[str, Any]]:
@@ -164,11 +156,7 @@ def _rounds(last: int, step: int) -> Iterator[int]:
 
 
 def replay(path: str | Path) -> Report:
-    """Check the case of a file that `verify` saved once more.
-
-    Raises:
-        BadInput: the file cannot be used.
-    """
+    """Check the case of a file that `verify` saved once more."""
     one, case = load_violation(Path(path))
     again = replace(one, kinds=(case.kind,), trials=1, generate=lambda rng, kind: case)
     (result,) = run_items([again])

@@ -1,6 +1,7 @@
 """Exact cases: the runs that come with the package as proofs and counterexamples, and their checker.
 
-A layer is a function of the cloud alone, so a finite computation can prove something forever. There are four kinds:
+A layer is a function of the cloud alone, so a finite computation can prove a statement about all layers. There are four
+kinds:
 
 * **cycle**: layer p is layer 0. The cloud comes back exactly, and so forever.
 * **collapse** and **alternation**: layer p is a linear image of layer 0 with the tokens renamed, z_i^p = T z_o(i)^0,
@@ -17,7 +18,7 @@ its own in Fractions. The package's exact engine is asked as well, at the end; t
 The fields of a case: `name` and `statement` are for people; `tokens`, `alpha` and `heads` (matrices, whose follow means
 are averaged) start the run; `matrices` says what every matrix is; `period` is p (1 if decided); `moving` lists the
 tokens that are not at rest (in an alternation those that never converge); `ties` says whether some token
-ties in the first p layers, and so ever. `map` is T, `order` lists o(i), `direction` is f.
+ties in the first p layers, and hence in any layer. `map` is T, `order` lists o(i), `direction` is f.
 """
 
 from collections.abc import Iterator

@@ -13,10 +13,11 @@ import numpy as np
 
 from hardmax.cloud.tokens import Floats
 from hardmax.experiments import Case, Context, Outcome, Share, question
-from hardmax.experiments.case import read_case, shown
+from hardmax.experiments.case import read_case
 from hardmax.experiments.questions.cases import check, layer, load, stored
 from hardmax.experiments.questions.matrices import count_fates, still_cycle
 from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, sweep
+from hardmax.io.documents import point
 
 WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
 SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "refuted", "cycles", "margin", "follows", "exact")
@@ -215,7 +216,7 @@ def definite_heads(
     patterns = context.table("patterns", caption, complete, ("heads", *SEARCHED[:2], *SEARCHED[3:]))
     context.tell(0, None, "the cycle for many alphas, and with noise")
     of_alpha = {alpha: at_alpha(Fraction(alpha)) for alpha in steps}
-    exact = [(a, shown(case["tokens"][3]), 2, "no" if check(case) else "yes") for a, case in of_alpha.items()]
+    exact = [(a, point(case["tokens"][3]), 2, "no" if check(case) else "yes") for a, case in of_alpha.items()]
     columns = ("alpha", "token", "period", "holds exactly")
     context.table("steps", "The cycle in rational arithmetic, by alpha", exact, columns)
     caption = "All tokens and matrices moved by normal noise (the matrices stay symmetric), alpha = 1"

@@ -1,12 +1,8 @@
-"""Question: does attention help a sentiment model of the same size?
+"""Question: does attention help a sentiment model of the same size (docs/open-questions.md)?
 
-IMDb reviews, contiguous blocks held out (neighboring reviews are about one film), the package's own classifier. The
-same terms with K = 0 (the mean of the word vectors) and with K = 8 hardmax layers; and, for the same number of terms
-beyond the words, bigrams against word <- partner pairs that each word picks by argmax within three places, and against
-partners picked at random.
-
-Position i may pick any word within REACH places whose pair is known; it picks the pair with the largest static score,
-|log-odds of the pair| counted on the texts to learn from. This is hard attention with given scores: one partner each.
+The package's own classifier with K = 0 and with K = 8 hardmax layers; and, for the same number of terms beyond the
+words, bigrams against pairs of words that pick each other. The word at position i picks, among the words within REACH
+places, the pair with the largest |log-odds|, counted on the texts to learn from: hard attention with given scores.
 """
 
 from collections.abc import Sequence
@@ -34,15 +30,11 @@ SMOOTHING = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Texts as numbers of known words, -1 for the others.
+    """Texts as numbers of known words, -1 for the others."""
 
-    Attributes:
-        ids: all texts one after the other.   text: which text a place belongs to.   size: how many words are known.
-    """
-
-    ids: Ints
-    text: Ints
-    size: int
+    ids: Ints  # all texts one after the other
+    text: Ints  # the text to which a place belongs
+    size: int  # the number of known words
 
     def pairs(self, gap: int) -> tuple[Ints, Ints]:
         """Places i, and the numbers of the pairs (word i, word i + gap) of one text; unknown words have no pair."""
@@ -137,9 +129,6 @@ def equal_size(
 
     Args:
         epochs: of the training; None: as many as the classifier takes by itself.
-
-    Raises:
-        MissingExtra: the reviews are not installed.
     """
     texts, labels = imdb()
     sizes = {"learn": learn, "aside": aside, "min_texts": min_texts, "epochs": epochs}

@@ -1,14 +1,9 @@
-"""Question: does clustering help a small feed-forward network of the same size?
+"""Question: does clustering help a small feed-forward network of the same size (docs/open-questions.md)?
 
-Blocks of one attention layer and one feed-forward layer, x -> x + W relu(U x + b), then a linear score of the mean
-token. The attention is hardmax with A = I and a fixed alpha, or none, or uniform: it has no parameters, so all
-three networks have equally many. They are trained by Adam, with the gradient through the selected values. Three tasks
-on sequences of tokens in R^4 with normal noise:
-
-* majority: tokens are noisy copies of two prototypes; which is more frequent? A sum over tokens answers it.
-* loudest: which way does the longest token point? The others are shorter and point in random directions.
-* agreement: two long tokens; do they lie on the same side? No sum over single tokens f(x_1) + ... + f(x_n) can answer
-  it: with a = f(+), b = f(-) it would have to separate {2a, 2b} from {a + b}, the mean of the two.
+The attention has no parameters, so that networks with hardmax, uniform or no attention have equally many. They are
+trained by Adam, with the gradient through the selected values. Of the three tasks, sums over single tokens answer
+"majority" and "loudest", but not "agreement" (do two long tokens lie on the same side?): with a = f(+), b = f(-) the
+sum f(x_1) + ... + f(x_n) would have to separate {2a, 2b} from {a + b}, the mean of the two.
 """
 
 from itertools import product
@@ -55,9 +50,8 @@ def draw_task(task: str, count: int, noise: float, rng: np.random.Generator) -> 
 def train(task: str, noise: float, attention: str, seeds: tuple[int, int], sizes: dict[str, Any]) -> dict[str, float]:
     """Accuracy on fresh sequences after training, and the number of parameters.
 
-    Args:
-        seeds: the seed of the run and the number of the trial.
-        sizes: the number of sequences to learn from (learn) and held out (aside), and of training steps (steps).
+    `seeds` are the seed of the run and the number of the trial; `sizes` holds the numbers of sequences to learn from
+    ("learn") and held out ("aside"), and of training steps ("steps").
     """
     torch = need("torch", "torch", "the feed-forward experiment")
     rng = np.random.default_rng((seeds[0], TASKS.index(task), seeds[1]))
@@ -110,11 +104,7 @@ def feed_forward(
     context: Context, *, trials: int = 5, noises: tuple[float, ...] = (0.3, 0.8), learn: int = 2000, aside: int = 2000,
     steps: int = 300,
 ) -> Outcome:  # fmt: skip
-    """Train every network on every task with `trials` seeds.
-
-    Raises:
-        MissingExtra: torch is not installed.
-    """
+    """Train every network on every task with `trials` seeds."""
     torch = need("torch", "torch", "the feed-forward experiment")
     sizes = {"learn": learn, "aside": aside, "steps": steps}
 

@@ -114,9 +114,9 @@ def laws(
     columns = ("n", "d", "late leaders", "for each leader", "clouds with one", "latest layer")
     lates = context.table("late", caption, after, columns)
     text = "Residuals of the number of leaders in standard errors, for every n and d."
-    context.figure("residuals", "laws:plot_residuals", table.records(), text=text)
+    context.figure("residuals", "measurements:plot_residuals", table.records(), text=text)
     text = "The part of the clouds that is not decided yet, against layers x ln(1+alpha), for several alpha."
-    context.figure("times", "laws:plot_times", times, text=text)
+    context.figure("times", "measurements:plot_times", times, text=text)
     residuals = [*table.column("residual"), *others.column("residual")]
     within = sum(abs(x) <= FAR for x in residuals)
     (first, second), parts = decided.rows[:2], lates.column("for each leader")

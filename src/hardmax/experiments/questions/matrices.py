@@ -31,10 +31,7 @@ POLYGON = "rotation, regular polygon"
 
 
 def fates(Z: Floats, heads: Floats, layers: int) -> list[str]:
-    """The fate of each cloud, one of FATES.
-
-    Args:
-        Z: (B, n, d) clouds.   heads: (H, B, d, d) matrices.
+    """The fate of each of (B, n, d) clouds with (H, B, d, d) heads, one of FATES.
 
     Example:
         >>> fates(np.array([[[1.0], [-1.0], [0.5]]]), np.ones((1, 1, 1, 1)), 600)

@@ -53,15 +53,10 @@ CUT_SLACK = 0.2  # a cut asks for x^T G x >= 0.2 t: t > 0 is possible iff it is 
 
 @dataclass(frozen=True)
 class Pattern:
-    """What the moving token follows, layer by layer.
+    """What the moving token follows, layer by layer."""
 
-    Attributes:
-        leaders: m.
-        steps: for every layer of the period one group of leaders for every head.
-    """
-
-    leaders: int
-    steps: tuple[Step, ...]
+    leaders: int  # their number m
+    steps: tuple[Step, ...]  # for every layer of the period one group of leaders for every head
 
     @property
     def repeats(self) -> bool:
@@ -104,8 +99,7 @@ class Pattern:
 def patterns(leaders: int, period: int, heads: int, sizes: Sequence[int]) -> Iterator[Pattern]:
     """Every pattern once, up to renaming leaders and heads and to the layer where the period begins.
 
-    Args:
-        sizes: how many leaders a group may have; (1,) is without ties.
+    `sizes` says how many leaders a group may have; (1,) is without ties.
 
     Example:
         >>> [str(p) for p in patterns(3, 2, 1, (1,))]

@@ -15,18 +15,13 @@ REACH = 3  # the largest coordinate of a drawn leader
 
 
 class Size(NamedTuple):
-    """What is searched: all cycles of this many leaders, layers and heads, with matrices of one class.
-
-    Attributes:
-        among: "any", "positive" or "definite"; see `programs.solve`.
-        ties: whether the moving token follows groups of leaders that tie, or single leaders.
-    """
+    """What is searched: all cycles of this many leaders, layers and heads, with matrices of one class."""
 
     leaders: int
     period: int
     heads: int
-    among: str
-    ties: bool
+    among: str  # "any", "positive" or "definite"; see `programs.solve`
+    ties: bool  # whether the moving token follows groups of leaders that tie, or single leaders
 
 
 def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, int, Hit | None]:

@@ -43,11 +43,7 @@ CYCLES = {
 
 
 def softmax_layer(Z: Floats, beta: Floats, alpha: float, sphere: bool) -> Floats:
-    """One softmax layer of a batch, w_ij = exp(beta s_ij) / sum_l exp(beta s_il); rescaled, or put on the sphere.
-
-    Args:
-        Z: (B, n, d).   beta: (B,) one for each cloud.
-    """
+    """One softmax layer of (B, n, d) clouds with (B,) betas, w_ij = exp(beta s_ij) / sum_l exp(beta s_il)."""
     scores = (Z @ Z.transpose(0, 2, 1)) * beta[:, None, None]
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
     moved = Z + alpha * (weights @ Z) / weights.sum(axis=2, keepdims=True)
@@ -225,10 +221,9 @@ def least_gap(case: Case) -> Fraction:
 
 @njit()
 def lifetime(Z: Any, heads: Any, alpha: Any, beta: Any, moving: Any, period: Any, most: Any) -> Any:
-    """The first layer from which the moving token goes less than half of its first way in a whole period.
+    """The first layer at which the way of the moving token over a period is less than half as long as at first.
 
-    Args:
-        Z: (n, d).   heads: (H, d, d).   moving: the index of the token.   most: is returned if it lives longer.
+    `moving` is the index of the token among the (n, d) of Z; `most` is returned if the cycle lives longer.
     """
     n, d = Z.shape
     z, new, seen, weight, past = Z.copy(), np.empty((n, d)), np.empty(d), np.empty(n), np.zeros(period)

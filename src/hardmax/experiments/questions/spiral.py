@@ -165,7 +165,7 @@ def undisturbed(disk: Disk, here: Sequence[Number], before: Sequence[Number]) ->
 
 
 def check_octagon() -> Iterator[str]:
-    """What is not so in the first plane: v_i scores as high with v_{i+1} as with itself, and lower with all others."""
+    """Violations in the first plane: v_i must score as high with v_{i+1} as with itself, and lower with all others."""
     for i, followed in enumerate(follow_sets(OCTAGON, ROUND)):
         if set(followed) != {i, (i + 1) % len(OCTAGON)}:
             yield f"corner {i} of the octagon scores highest with {list(followed)}"
@@ -188,7 +188,7 @@ def cloud(scale: int) -> tuple[list[tuple[Fraction, ...]], list[list[int]]]:
 
 
 def check(groups: Sequence[int] = range(8)) -> Iterator[str]:
-    """What is not so in conditions 1 to 4 for some groups, as sentences; nothing if all of them hold."""
+    """The violations of conditions 1 to 4 in some groups, as sentences; none if all conditions hold."""
     count = len(GROUPS)
     disks = {i: orbit(i) for i in {j % count for i in groups for j in (i, i + 1)}}
     for i in groups:

@@ -27,17 +27,13 @@ CLOUDS = {
 
 
 class FollowSet(NamedTuple):
-    """The follow set of one token.
+    """The follow set of one token."""
 
-    Attributes:
-        tokens: (n, 2).   token: its index i.   matrix: A.   direction: A z_i.   follows: C_i.
-    """
-
-    tokens: Floats
-    token: int
-    matrix: Floats
-    direction: Floats
-    follows: tuple[int, ...]
+    tokens: Floats  # (n, 2)
+    token: int  # its index i
+    matrix: Floats  # A
+    direction: Floats  # A z_i
+    follows: tuple[int, ...]  # C_i
 
 
 def follow_set(tokens: Any, token: int, matrix: Any) -> FollowSet:

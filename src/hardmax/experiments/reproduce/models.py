@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
 from hardmax import __version__
 from hardmax.errors import need
 from hardmax.experiments.context import Context
@@ -23,7 +25,7 @@ Dims = tuple[int, ...]
 DIMS = (2, 4, 8, 16)
 CLASSES = ("negative", "positive")
 QUICK = {"reviews": 4000, "epochs": 60}
-# What the items have in common that show models trained with hardmax.
+# What all items that show models trained with hardmax have in common.
 TRAINED: dict[str, Any] = {"source": "[AFZ24] section 6", "shares": True, "quick": QUICK}
 
 PAPER_REVIEWS = 50_000
@@ -44,17 +46,12 @@ def _reviews(most: int | None, seed: int) -> Reviews:
 
 @dataclass(frozen=True)
 class Models:
-    """The models of one run.
-
-    Attributes:
-        most: the largest number of reviews; None: all there are.
-        epochs, softmax_epochs: of the paper's training with hardmax and with softmax.
-    """
+    """The models of one run."""
 
     context: Context
-    most: int | None
-    epochs: int
-    softmax_epochs: int | None = None
+    most: int | None  # the largest number of reviews; None: all there are
+    epochs: int  # of the paper's training with hardmax
+    softmax_epochs: int | None = None  # of the paper's training with softmax
 
     @property
     def reviews(self) -> Reviews:
@@ -100,8 +97,6 @@ class Models:
 
         Nothing is chosen by the accuracies; the model is that of the last epoch.
         """
-        import numpy as np
-
         from hardmax.sentiment.estimator import HardmaxClassifier
         from hardmax.sentiment.files import load_model
 

@@ -37,24 +37,20 @@ ARRAYS = ("E", "first", "second", "few", "few_first", "few_second")
 
 @dataclass(eq=False)
 class PaperRun:
-    """A model of the paper during training.
+    """A model of the paper during training."""
 
-    Attributes:
-        E: (V, d) word vectors.   few: (d + 2,) v, b and alpha.   The others are the moments of Adam.
-        history: by epoch: loss and accuracy on the reviews to learn from (during the epoch, as the paper measures
-            them), test_loss and test_accuracy, alpha; with softmax also hardmax_loss.
-        layers: 8 in the paper; 0 is the mean of the word vectors, without attention.
-    """
-
-    E: NDArray[np.float32]
-    few: NDArray[np.float64]
+    E: NDArray[np.float32]  # (V, d) word vectors
+    few: NDArray[np.float64]  # (d + 2,) v, b and alpha
+    # The moments of Adam.
     first: NDArray[np.float32]
     second: NDArray[np.float32]
     few_first: NDArray[np.float64]
     few_second: NDArray[np.float64]
     step: int = 0
+    # By epoch: loss and accuracy on the reviews to learn from (during the epoch, as the paper measures them), test_loss
+    # and test_accuracy, alpha; with softmax also hardmax_loss.
     history: dict[str, list[float]] = field(default_factory=dict)
-    layers: int = LAYERS
+    layers: int = LAYERS  # 8 in the paper; 0 is the mean of the word vectors, without attention
 
     @property
     def dim(self) -> int:
@@ -93,7 +89,7 @@ def begin(words: int, dim: int, seed: int = 0, layers: int = LAYERS) -> PaperRun
 
 
 def order_of(reviews: Reviews, seed: int, epoch: int) -> NDArray[np.int64]:
-    """The reviews to learn from in the order of an epoch."""
+    """The reviews to learn from, in the order of an epoch."""
     return np.random.default_rng((seed, 2, epoch)).permutation(reviews.learn)
 
 
@@ -123,19 +119,12 @@ def test(run: PaperRun, reviews: Reviews) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """Some reviews, read by a model; the arrays (T,) are in the order of `Reviews.ids`.
+    """Some reviews, read by a model; the arrays (T,) are in the order of `Reviews.ids`."""
 
-    Attributes:
-        logits: (B,).
-        leads: (T,) the layer since which a word leads; -1 for words that do not, -2 in reviews that were not read.
-        ends: (T,) <v, z_i^K>; 0 in reviews that were not read.
-        weights: (T,) the c_i with logit = b + sum_i c_i <v, z_i^0>: attention moves weight to the words followed.
-    """
-
-    logits: NDArray[np.float64]
-    leads: NDArray[np.int64]
-    ends: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    logits: NDArray[np.float64]  # (B,)
+    leads: NDArray[np.int64]  # (T,) the layer since which a word leads; -1 if it does not, -2 in reviews not read
+    ends: NDArray[np.float64]  # (T,) <v, z_i^K>; 0 in reviews not read
+    weights: NDArray[np.float64]  # (T,) the c_i with logit = b + sum_i c_i <v, z_i^0>
 
 
 def read(run: PaperRun, reviews: Reviews, which: NDArray[np.int64]) -> Readings:
@@ -161,7 +150,7 @@ def cross_entropy(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> flo
 
 
 def mark_of(reviews: Reviews, settings: dict[str, Any]) -> str:
-    """A digest of data and settings: a checkpoint is good for these only."""
+    """A digest of data and settings: a checkpoint is valid only for these."""
     digest = sha256(json.dumps(settings, sort_keys=True).encode())
     for array in (reviews.ids, reviews.counts, reviews.offsets, reviews.labels, reviews.learn):
         digest.update(np.ascontiguousarray(array).tobytes())

@@ -16,16 +16,9 @@ from typing import Any
 import numpy as np
 
 from hardmax.jit import njit
+from hardmax.sentiment.search import dot
 
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # of Adam
-
-
-@njit(inline="always")
-def _dot(z: Any, i: Any, j: Any) -> Any:
-    total = z[i, 0] * z[j, 0]
-    for x in range(1, z.shape[1]):
-        total += z[i, x] * z[j, x]
-    return total
 
 
 @njit()
@@ -39,7 +32,7 @@ def follow_all(z: Any, n: Any, layers: Any, alpha: Any, follow: Any, since: Any)
     d = z.shape[1]
     norm = np.empty(n)
     for i in range(n):
-        norm[i] = np.sqrt(_dot(z, i, i))
+        norm[i] = np.sqrt(dot(z, i, i))
         since[i] = -1
     order = np.argsort(-norm)
     settled = np.zeros(n, np.bool_)
@@ -49,13 +42,13 @@ def follow_all(z: Any, n: Any, layers: Any, alpha: Any, follow: Any, since: Any)
             if settled[i]:
                 follow[k, i] = follow[k - 1, i]
                 continue
-            best, arg = _dot(z, i, i), i
+            best, arg = dot(z, i, i), i
             for p in range(n):
                 j = order[p] if k == 0 else p
                 # <z_i, z_j> <= |z_i||z_j|: no shorter word can win, and the search stops where the bound is reached.
                 if k == 0 and norm[i] * norm[j] <= best:
                     break
-                score = _dot(z, i, j)
+                score = dot(z, i, j)
                 if score > best:
                     best, arg = score, j
             follow[k, i] = arg

@@ -56,22 +56,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Row:
-    """One training run.
-
-    Attributes:
-        start: "random", "interpolator" (theta*), "warm" (where the eps before ended) or "fresh" (the authors' start).
-        loss, penalty, objective: L, the penalty and their sum at the best point found, by J_eps.
-        threshold: the penalty of theta*.
-        least: the least loss of all steps.
-    """
+    """One training run."""
 
     eps: float
-    start: str
+    start: str  # "random", "interpolator" (theta*), "warm" (where the eps before ended) or "fresh" (the authors' start)
+    # L, the penalty and their sum at the best point found, by J_eps.
     loss: float
     penalty: float
     objective: float
-    threshold: float
-    least: float
+    threshold: float  # the penalty of theta*
+    least: float  # the least loss of all steps
 
     @property
     def below(self) -> bool:

@@ -27,23 +27,16 @@ Found = tuple[list[dict[str, Any]], int]
 
 @dataclass(frozen=True, eq=False)
 class WordCloud:
-    """The words of one review on their way through the layers.
+    """The words of one review on their way through the layers."""
 
-    Attributes:
-        label: of the review.   logit: of the model.
-        words: n of them.   counts: (n,) how often each occurs.
-        states: (K + 1, n, 2).   leader: (n,) index of the word each one ends at.
-        since: (n,) the layer since which each word leads, or -1.
-        v, b: the decoder; <v, z> + b > 0 is the positive side.
-    """
-
-    label: str
-    logit: float
-    words: tuple[str, ...]
-    counts: Floats
-    states: Floats
-    leader: Any
-    since: Any
+    label: str  # of the review
+    logit: float  # of the model
+    words: tuple[str, ...]  # n of them
+    counts: Floats  # (n,) how often each occurs
+    states: Floats  # (K + 1, n, 2)
+    leader: Any  # (n,) the index of the word each one ends at
+    since: Any  # (n,) the layer since which each word leads, or -1
+    # The decoder: <v, z> + b > 0 is the positive side.
     v: Floats
     b: float
 

@@ -1,10 +1,7 @@
-"""Block counts at equal width: how large are the networks of [AFZ25] and ours, in blocks, width and parameters
-together?
+"""Block counts: how large are the networks of [AFZ25] and ours, in blocks, width and parameters together?
 
 The interpolation theorem needs 2M + 2N + 1 blocks with hardmax and 2M + 3N with softmax, of width 4, for N sequences
-with M target tokens. `narrow` has the same width and can be compared; `bitwise` and `two` trade blocks for width, so
-that only all three numbers together say something. All networks are exact: the parameters are checked in rational
-arithmetic.
+with M target tokens. `narrow` has the same width; `bitwise` and `two` trade blocks for width.
 """
 
 from collections.abc import Sequence

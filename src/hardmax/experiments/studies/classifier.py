@@ -41,29 +41,19 @@ BLOCK = 250  # reviews that are measured at once
 
 @dataclass(frozen=True)
 class Variant:
-    """A kind of attention.
+    """A kind of attention."""
 
-    Attributes:
-        rule: "hardmax", "softmax", "uniform", "random" (each word follows another one, drawn in every layer).
-        layers, alpha: of the layers; 0 layers is the mean of the word vectors.
-        temperature: of softmax; scores of hardmax are compared exactly.
-        heads: the number of heads, whose values are averaged.
-        learned: whether the matrices A_h = L_h L_h^T are trained (they begin near I, each head elsewhere).
-        normalization: "rescale", "sphere" (unit length after every layer), "layer" (LayerNorm: centered, divided by the
-            standard deviation, times a trained gain) or "none".
-        causal: a word sees itself and those before it.
-        pace: multiplies the learning rates.
-    """
-
-    rule: str = "hardmax"
-    layers: int = 8
+    rule: str = "hardmax"  # or "softmax", "uniform", "random" (each word follows another one, drawn in every layer)
+    layers: int = 8  # 0 layers is the mean of the word vectors
     alpha: float = 1.0
-    temperature: float = 1.0
-    heads: int = 1
-    learned: bool = False
+    temperature: float = 1.0  # of softmax; scores of hardmax are compared exactly
+    heads: int = 1  # their number; their values are averaged
+    learned: bool = False  # whether the matrices A_h = L_h L_h^T are trained (they begin near I, each head elsewhere)
+    # "rescale", "sphere" (unit length after every layer), "layer" (LayerNorm: centered, divided by the standard
+    # deviation, times a trained gain) or "none".
     normalization: str = "rescale"
-    causal: bool = False
-    pace: float = 1.0
+    causal: bool = False  # a word sees itself and those before it
+    pace: float = 1.0  # multiplies the learning rates
 
 
 class Classifier:
@@ -222,8 +212,8 @@ def train_all(
 ) -> Runs:  # fmt: skip
     """Accuracy on the held-out blocks and faithfulness of every variant and seed; finished runs are not repeated.
 
-    Every variant first chooses its pace, by the mean accuracy of `tuning` seeds of their own on reviews of the part to
-    learn from that they did not learn.
+    Every variant first chooses its pace, by the mean accuracy over `tuning` separate seeds on reviews that are held out
+    of the part to learn from.
 
     Args:
         runs: how many seeds from context.seed on; each draws reviews, order, dropped words and heads.

@@ -1,14 +1,9 @@
-"""Finite depth: how much of the infinite-depth picture holds after 6, 8 or 12 layers?
+"""Finite depth: how much of the infinite-depth picture holds after 6, 8 or 12 layers (docs/studies/finite-depth.md)?
 
-The theorems are about infinitely many layers, networks have few. For random clouds and for the words of reviews in
-trained models this study compares layer k with the certified limit:
-
-- the Hausdorff distance from hull(Z^k) to the limit polytope K. K lies in every hull, so it is the largest distance of
-  a token from K. A token is at most |z_i^k - z_i^inf| away, so few tokens have to be projected;
-- how far tokens are from where they end, whether all leaders lead, and how many there are, beside the law n
-  E[Phi(chi_d)^(n-1)] of normal clouds (docs/paper.md, Theorem 4);
-- two predictions in closed form: after lock-in at layer s a token is at (1+alpha)^{-(k-s)} |z_i^s - v|, exactly; and
-  from the input alone (1+alpha)^{-k} |z_i^0 - z_i^inf|, which is right for tokens decided at layer 0.
+The limit polytope K lies in every hull(Z^k), so that the Hausdorff distance of the two is the largest distance of a
+token from K. A token is at most |z_i^k - z_i^inf| away, so few tokens have to be projected. Two predictions in closed
+form are compared: after lock-in at layer s a token is at (1+alpha)^{-(k-s)} |z_i^s - v|, exactly; and from the input
+alone (1+alpha)^{-k} |z_i^0 - z_i^inf|, which is right for tokens decided at layer 0.
 """
 
 from collections.abc import Iterator
@@ -61,7 +56,7 @@ def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
     """For each depth: distances to the limit, leaders found, tokens decided, and the error of the two predictions.
 
     Distances are relative to the largest |z_i|, and the median is over the tokens that move. "actual / predicted" is
-    the mean of the actual distance over the one predicted from the input: 1 is perfect, more says that tokens are late.
+    the mean of the actual distance over the one predicted from the input: above 1 tokens are late.
     """
     eq: Any = limit(Z, alpha)
     traj: Any = simulate(Z, alpha, layers=DEPTHS[-1])

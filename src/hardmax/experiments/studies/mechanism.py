@@ -1,9 +1,8 @@
-"""The paper's mechanism over many seeds: does training its recipe produce leaders that carry the meaning?
+"""The paper's mechanism over many seeds: does its recipe produce leaders that carry the meaning?
 
-[AFZ24, section 6] says that words gather at leaders, and that leaders are the words that matter. Here the paper's
-recipe is trained from many seeds (each draws the 70/30 split, the start and the order of the reviews), and beside
-each run the same start without attention (K = 0). The logit is exactly b + sum_j c_j <v, z_j>, where attention moves
-the weights c_j toward the words that are followed, so "what leaders carry" is a sum that needs no approximation.
+docs/studies/mechanism.md says what is measured. Beside each run the same start is trained without attention (K = 0).
+The logit is exactly b + sum_j c_j <v, z_j>, where attention moves the weights c_j toward the words that are followed:
+what leaders carry needs no approximation.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,15 +1,9 @@
 """Two studies of layers other than the paper's: what is left of clusters and leaders, and what attention is worth.
 
-Robustness: the same Gaussian clouds run through variants of the layer: several heads, matrices of several condition
-numbers or not symmetric, unit sphere and LayerNorm (centering and gain), no normalization, causal mask; several sizes
-and steps. Counted are distinct final positions (clusters; without normalization distinct directions), tokens that
-ever follow only themselves (leaders), and what the run did: decided in rational arithmetic where float64 cannot decide
-and the layer has rational values; otherwise "undecided" is an outcome of its own. Then the same of a classifier
-(`classifier.py`): accuracy and explanations with each kind of layer, heads trained through hardmax among them.
-
-Ablation: no attention, softmax at three temperatures, hardmax, and random attention, all in the same classifier with
-the same words, radii, budget and seeds, each with its own best learning rate; beside it the paper's recipe
-(`mechanism.py`), whose leaders are learned and not given by radii.
+docs/studies/robustness.md and docs/studies/ablation.md say what is compared. A run is decided in rational arithmetic
+where float64 cannot decide it and the layer has rational values; otherwise "undecided" is an outcome of its own. The
+classifier is that of `classifier.py`; beside it stands the paper's recipe (`mechanism.py`), whose leaders are learned
+and not given by radii.
 """
 
 from collections.abc import Callable, Mapping, Sequence
