@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
 from hardmax.text.clean import clean, compose
-from hardmax.text.hashes import Keys, bits_for, chain, word_hash
+from hardmax.text.hashes import Keys, bits_for, chain, word_hash, word_hashes
 from hardmax.text.vocabulary import FEW, Bags, Vocabulary, owners
 from hardmax.text.words import form_of
 
@@ -115,25 +115,21 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
 
 def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Names", Deletions]:
     """The same in NumPy."""
-    split = [vocabulary.words(text) for text in texts]
-    every = [word for words in split for word in words]
-    written = [word.form for word in every]
-    begins, ends, inner = np.array([word[1:] for word in every], np.int64).reshape(-1, 3).T.copy()
-    hashes = np.array(list(map(word_hash, written)), np.uint64)
-    offsets = np.cumsum([0, *map(len, split)])
-    text = owners(offsets)
+    cuts = [vocabulary.cut(text) for text in texts]
+    forms_at, offsets = (np.cumsum([0, *map(len, of)]) for of in ([c.forms for c in cuts], [c.form for c in cuts]))
+    written, text = [form for cut in cuts for form in cut.forms], owners(offsets)
+    form, begins, ends, inner = (np.concatenate([np.empty(0, np.int64), *of]) for of in zip(*(c[1:] for c in cuts), strict=True))
+    form += forms_at[text]
     sentence = text * (int(inner.max(initial=0)) + 1) + inner
-    _, known_as = np.unique(hashes, return_inverse=True)
-    form, first = _numbered(text * len(hashes) + known_as)
-    names = Names.of([written[w] for w in first.tolist()])
+    hashes = word_hashes(written)[form]
     spans = vocabulary.spans(hashes, sentence)
     at = np.flatnonzero(spans.ravel() >= 0)
     owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
-    term, first_term = _numbered(owner * len(vocabulary) + ids)
+    term, first = _numbered(owner * len(vocabulary) + ids)
     spans.ravel()[at] = term
-    forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
-    layout = Layout(offsets, forms_at, terms_at, begins, ends, form, spans, ids[first_term], at[first_term])
-    return layout, names, _deletions(layout, vocabulary, hashes, sentence)
+    terms_at = np.searchsorted(owner[first], np.arange(len(texts) + 1))
+    layout = Layout(offsets, forms_at, terms_at, begins, ends, form, spans, ids[first], at[first])
+    return layout, Names.of(written), _deletions(layout, vocabulary, hashes, sentence)
 
 
 def _numbered(keys: Ints) -> tuple[Ints, Ints]:
@@ -191,11 +187,13 @@ def _deletions(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: In
     # A new n-gram that stands elsewhere in the text adds nothing. (It does not contain the deleted word, so it stays.)
     owner = owners(words.terms)
     there = member(text * terms_known + ids, np.sort(owner * terms_known + words.ids))  # np.isin loads np.ma
-    keys, which = np.unique((text * terms_known + ids)[~there], return_inverse=True)
-    pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
-    new_form, new_term = np.divmod(pairs, max(len(keys), 1))
-    new = Bags.of(keys % terms_known, np.bincount(keys // terms_known, minlength=len(words)))
-    return Deletions(gone_at, gone_term, np.searchsorted(new_form, np.arange(len(gone_at))), new_term, new)
+    keys = (text * terms_known + ids)[~there]
+    which, first = _numbered(keys)
+    _, pairs = np.unique(form[~there] * max(len(first), 1) + which, return_index=True)
+    pairs.sort()  # by form, and for each form in the order of the text
+    pairs = pairs[np.argsort(form[~there][pairs], kind="stable")]
+    new = Bags.of(keys[first] % terms_known, np.bincount(keys[first] // terms_known, minlength=len(words)))
+    return Deletions(gone_at, gone_term, np.searchsorted(form[~there][pairs], np.arange(len(gone_at))), which[pairs], new)
 
 
 def member(values: Ints, among: Ints) -> NDArray[np.bool_]:
@@ -225,7 +223,7 @@ def holding(words: Layout) -> tuple[Ints, Ints]:
 
 
 def _neighbors(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: Ints) -> tuple[Ints, Ints, Ints]:
-    """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves."""
+    """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves, in order."""
     form, count = words.form, len(words.form)
     if not count or words.spans.shape[1] == 1:
         nothing = np.empty(0, np.int64)
@@ -259,7 +257,9 @@ def _neighbors(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: In
         for column in window[which].T[1:]:
             keys[-1] = chain(keys[-1], hashes[column])
         gaps.append(first[which])
-    ids, at = vocabulary.numbers(np.concatenate(keys)), np.concatenate(gaps)
+    at = np.concatenate(gaps)
+    order = np.argsort(at, kind="stable")
+    ids, at = vocabulary.numbers(np.concatenate(keys)[order]), at[order]
     known = np.flatnonzero(ids >= 0)
     return form[at[known]], text[at[known]], ids[known]
 

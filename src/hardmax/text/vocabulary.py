@@ -15,7 +15,7 @@ from hardmax.io.scratch import empty
 from hardmax.jit.ways import WORTH_COMPILING, Job
 from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, slots_for, term_hashes, word_hash
 from hardmax.text.tokenizer import Tokenizer
-from hardmax.text.words import Word, split, terms
+from hardmax.text.words import Cut, Word, cut, numbered, split, terms
 
 if TYPE_CHECKING:
     from hardmax.text.ngrams import Lookup
@@ -227,6 +227,14 @@ class Vocabulary:
     def words(self, text: str) -> list[Word]:
         """The words of a text."""
         return split(text) if self.tokenizer is None else self.tokenizer.words(text)
+
+    def cut(self, text: str) -> Cut:
+        """The words of a text as arrays."""
+        if self.tokenizer is None:
+            return cut(text)
+        words = self.tokenizer.words(text)
+        form, forms = numbered([word.form for word in words])
+        return Cut(forms, form, *np.array([word[1:] for word in words], np.int64).reshape(-1, 3).T.copy())
 
     def spans(self, hashes: Keys, sentence: NDArray[np.int64]) -> NDArray[np.int64]:
         """(W, L) the known term of l + 1 words that ends at each word, or -1; W words by their hashes and sentences."""
