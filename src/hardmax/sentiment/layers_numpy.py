@@ -5,6 +5,7 @@ Same operations in the same order, hence the same bits; a test compares the two.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from hardmax.jit.ways import Job
 
 BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in search.py
 AT_ONCE = 4_000_000  # scores
-ROWS = 256  # of about one direction
+FEW_ROWS, FEW_SCORES = 4, 30_000  # with so few of them nothing more is left out
 FEW_CANDIDATES = 16  # so many of the longest words are looked at first
 MANY = 20_000  # with more terms than this, the compiled search is worth loading
 Floats = NDArray[np.float64]
@@ -112,7 +113,9 @@ def flow(
         if undecided.size:
             arg, tie, score = _follow(now, undecided)
             if closed and tie.any():
-                return flow(z, rest, layers, neutral, whole, closed=False)
+                if k > 2:  # up to here there is no difference
+                    return flow(z, rest, layers, neutral, whole, closed=False)
+                closed = False
             any_tie |= bool(k == 0 and tie.any())
             leader[undecided], target[k, undecided], least[k, undecided] = arg, np.where(tie, -1, arg), score
             since[undecided[(arg == undecided) & ~tie]] = k
@@ -221,8 +224,10 @@ class Reach:
     def __init__(self, z: Floats) -> None:
         self.z, self.norm = z, np.sqrt(dots(z, z))
         self.top = float(self.norm.max(initial=0.0)) * (1.0 + 2.0 * BAND)
-        self._order = np.argsort(-self.norm, kind="stable")
-        self._sizes = -self.norm[self._order]
+
+    @cached_property
+    def _longest(self) -> Ints:
+        return np.argpartition(-self.norm, 2 * FEW_CANDIDATES)[: 2 * FEW_CANDIDATES]
 
     def doubt(self, length: Floats, times: float = 1.0) -> Floats:
         """So close scores of words of these lengths are a tie, or so many times as close."""
@@ -230,35 +235,35 @@ class Reach:
 
     def groups(self, x: Floats, near: Floats, gone: NDArray[np.bool_] | None = None) -> Iterator[tuple[Ints, Ints]]:
         """Groups of the rows of x, with the words that can have the best score with one of them, or one `near` it."""
-        size, some = np.sqrt(dots(x, x)), self._first(len(self.z), gone)
-        if min(len(some), len(x)) > FEW_CANDIDATES and size.all():
-            best = pair_scores(x, self.z[some[:FEW_CANDIDATES]]).max(axis=1)
-            for _ in range(FEW_CANDIDATES):
+        size, here = np.sqrt(dots(x, x)), np.ones(len(self.z), bool) if gone is None else ~gone
+        some = np.flatnonzero(here)
+        if min(len(some), len(x)) > 2 * FEW_CANDIDATES and size.all() and here[self._longest].any():
+            best = pair_scores(x, self.z[self._longest[here[self._longest]]]).max(axis=1)
+            for _ in range(FEW_CANDIDATES if x.shape[1] > 2 else 3):
                 reach = (best - near) / size
                 least = int(reach.argmin())
-                many = int(np.searchsorted(self._sizes, -reach[least] * (1.0 - 1e-9), side="right"))
-                some = self._first(many, gone)
+                some = np.flatnonzero((self.norm >= reach[least] * (1.0 - 1e-9)) & here)
                 further = pair_scores(x[least : least + 1], self.z[some])[0]
                 if len(some) <= 4 * FEW_CANDIDATES or further.max() <= best[least]:
                     break
                 best = np.maximum(best, pair_scores(x, self.z[some[further.argmax()]][None])[:, 0])
-        some = np.sort(some)
-        if x.shape[1] != 2 or len(x) < 2 * ROWS or len(some) <= FEW_CANDIDATES or not size.all():
+        if x.shape[1] != 2 or not size.all():
             yield from ((rows, some) for rows in np.array_split(np.arange(len(x)), 1 + len(x) * len(some) // AT_ONCE))
             return
-        z, apart = self.z[some], 1e-9 * self.top + float((near / size).max())
-        for rows in np.array_split(np.argsort(np.arctan2(x[:, 1], x[:, 0]), kind="stable"), len(x) // ROWS):
-            ends = x[rows[[0, len(rows) // 2, -1]]] / size[rows[[0, len(rows) // 2, -1]], None]
-            scores, keep = pair_scores(ends, z), np.ones(len(some), bool)
+        apart, unit = 1e-9 * self.top + float((near / size).max(initial=0.0)), x / size[:, None]
+        waiting = [(np.argsort(np.arctan2(x[:, 1], x[:, 0]), kind="stable"), some)]
+        while waiting:
+            rows, some = waiting.pop()
+            if len(rows) <= FEW_ROWS or len(rows) * len(some) <= FEW_SCORES:
+                yield rows, some
+                continue
+            ends = unit[rows[[0, len(rows) // 2, -1]]]
             if (pair_scores(ends, ends) > 0.5).all():
+                scores, keep = pair_scores(ends, self.z[some]), np.ones(len(some), bool)
                 for j in scores.argmax(axis=1).tolist():
                     keep &= (scores[0] >= scores[0, j] - apart) | (scores[2] >= scores[2, j] - apart)
-            yield rows, some[keep]
-
-    def _first(self, many: int, gone: NDArray[np.bool_] | None) -> Ints:
-        """The longest words, without those that are gone."""
-        some = self._order[:many]
-        return some if gone is None else some[~gone[some]]
+                some = some[keep]
+            waiting += [(half, some) for half in np.array_split(rows, 2)]
 
 
 def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
