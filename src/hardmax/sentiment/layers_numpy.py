@@ -6,7 +6,7 @@ Same operations in the same order, hence the same bits; a test compares the two.
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in search.py
 AT_ONCE = 4_000_000  # scores
 FEW_ROWS, FEW_SCORES = 4, 30_000  # with so few of them nothing more is left out
 FEW_CANDIDATES = 16  # so many of the longest words are looked at first
-MANY = 20_000  # with more terms than this, the compiled search is worth loading
+MANY = 20_000  # with more terms than this in more than two dimensions, the compiled search is worth loading
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -81,14 +81,15 @@ class Flow(NamedTuple):
 
 
 def flow(
-    z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool = True, closed: bool = True
+    z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool = True, known: Any = None
 ) -> Flow:  # fmt: skip
     """Run the layers on the words z, beside `neutral` words that stand at 0.
 
     Args:
         whole: compute the positions at all layers; otherwise until all words have settled, which tells everything else.
-        closed: take the place of a word that settled at layer 0 from its way to its leader, not layer by layer; the
-            compiled code does so where nothing is tied.
+        known: what the search of layer 0 has found, if scores of later layers turned out to be close: then all places
+            are computed layer by layer. Otherwise a word that settled at layer 0 is on its way to its leader in one
+            step, as in the compiled code.
 
     Example:
         >>> flow(np.array([[2.0, 0.0], [1.0, 0.0]]), powers(1.0, 1), 1).weights.tolist()
@@ -107,15 +108,16 @@ def flow(
     states[0] = z
     keep, move = rest[1], 1.0 - rest[1]
     undecided = np.arange(n)
-    any_tie = False
+    any_tie, stepwise, first = False, known is not None, None
     for k in range(layers + 1):
         now = states[k]
         if undecided.size:
-            arg, tie, score = _follow(now, undecided)
-            if closed and tie.any():
+            found = known if k == 0 and known else _follow(now, undecided, since == 0)
+            first, (arg, tie, score, close) = first or found, found
+            if stepwise < close:
                 if k > 2:  # up to here there is no difference
-                    return flow(z, rest, layers, neutral, whole, closed=False)
-                closed = False
+                    return flow(z, rest, layers, neutral, whole, first)
+                stepwise = True
             any_tie |= bool(k == 0 and tie.any())
             leader[undecided], target[k, undecided], least[k, undecided] = arg, np.where(tie, -1, arg), score
             since[undecided[(arg == undecided) & ~tie]] = k
@@ -127,7 +129,7 @@ def flow(
         if k < layers:
             to = np.where(settled <= k, leader, target[k])
             there = now[to]
-            if closed:
+            if not stepwise:
                 on_way = undecided[(settled[to[undecided]] == 0) & (leader[to[undecided]] != to[undecided])]
                 j = to[on_way]
                 there[on_way] = rest[k] * z[j] + (1.0 - rest[k]) * z[leader[j]]
@@ -136,10 +138,9 @@ def flow(
             states[k + 1, stays] = now[stays]
             for i in np.flatnonzero(to < 0).tolist():
                 share = _spread(now, i, least[k, i], move)
-                total = keep * now[i]
-                for m in range(n):
-                    total = total + share[m] * now[m]
-                states[k + 1, i] = total
+                some = np.flatnonzero(share)
+                parts = np.concatenate([keep * now[i : i + 1], share[some, None] * now[some]])
+                states[k + 1, i] = parts.cumsum(axis=0)[-1]  # one after the other
     for i in undecided.tolist():
         for _ in range(n):
             if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
@@ -266,15 +267,18 @@ class Reach:
             waiting += [(half, some) for half in np.array_split(rows, 2)]
 
 
-def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
-    """For each i in `who`: whom it follows, whether that is a tie, and the least tied score."""
+def _follow(z: Floats, who: Ints, heads: NDArray[np.bool_]) -> tuple[Ints, NDArray[np.bool_], Floats, bool]:
+    """For each i in `who`: whom it follows, whether that is a tie, and the least tied score; and if any are close.
+
+    In the plane, copies of one of the `heads` are one.
+    """
     arg, tie, least = np.empty(len(who), np.int64), np.zeros(len(who), np.bool_), np.empty(len(who))
     if len(z) > MANY and z.shape[1] > 2:  # ten billion scores
         from hardmax.sentiment.search import follow_many
 
         follow_many(np.ascontiguousarray(z), np.ascontiguousarray(who), arg, tie, least)
-        return arg, tie, least
-    words, x, unclear = Reach(z), z[who], np.zeros(len(who), bool)
+        return arg, tie, least, True
+    close, words, x, unclear = False, Reach(z), z[who], np.zeros(len(who), bool)
     band = words.doubt(words.norm[who])
     for rows, some in words.groups(x, 4 * band):
         scores = pair_scores(x[rows], z[some])
@@ -291,6 +295,9 @@ def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
         above = every[order] - (every.max() - 6 * near)
         # What is far below changes nothing, unless there is a chain of scores from there to the best one.
         some = order if ((above >= 0) & (above < 4 * near)).any() else order[above >= 0]
+        best = np.flatnonzero(every >= every.max() - 4 * near)
+        same = best[heads[best]] if z.shape[1] == 2 else best[:0]
+        close = close or len(best) - len(same) + len(np.unique(z[same], axis=0)) > 1
         high, chosen, tied = float(every[who[row]]), int(who[row]), False
         for j, score in zip(some.tolist(), every[some].tolist(), strict=True):
             if score > high + near:
@@ -301,7 +308,7 @@ def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
                 elif chosen != who[row] and j < chosen:
                     chosen = j
         arg[row], tie[row], least[row] = chosen, tied, high - near
-    return arg, tie, least
+    return arg, tie, least, close
 
 
 def _spread(z: Floats, i: int, least: float, weight: float) -> Floats:

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from hardmax.jit.ways import Job
 from hardmax.text.clean import clean, compose
 from hardmax.text.hashes import Keys, bits_for, chain, word_hash, word_hashes
-from hardmax.text.vocabulary import FEW, Bags, Vocabulary, owners
+from hardmax.text.vocabulary import Bags, Vocabulary, owners
 from hardmax.text.words import form_of
 
 POINTS = np.uint64(word_hash("!")), np.uint64(word_hash("?"))
 SCANNER = Job("layout_compiled.lay_out_texts")  # the compiled splitter: whether it is in memory, or worth loading
+FEW = 1_100_000  # characters; fewer are read in NumPy, which is quicker than loading the compiled code
 Ints = NDArray[np.int64]
 
 
@@ -121,20 +122,26 @@ def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout
     form, begins, ends, inner = (np.concatenate([np.empty(0, np.int64), *of]) for of in zip(*(c[1:] for c in cuts), strict=True))
     form += forms_at[text]
     sentence = text * (int(inner.max(initial=0)) + 1) + inner
-    hashes = word_hashes(written)[form]
-    spans = vocabulary.spans(hashes, sentence)
+    hashes = word_hashes(written)
+    spans = vocabulary.spans(hashes, form, sentence)
     at = np.flatnonzero(spans.ravel() >= 0)
     owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
     term, first = _numbered(owner * len(vocabulary) + ids)
     spans.ravel()[at] = term
     terms_at = np.searchsorted(owner[first], np.arange(len(texts) + 1))
     layout = Layout(offsets, forms_at, terms_at, begins, ends, form, spans, ids[first], at[first])
-    return layout, Names.of(written), _deletions(layout, vocabulary, hashes, sentence)
+    return layout, Names.of(written), _deletions(layout, vocabulary, hashes[form], sentence)
 
 
 def _numbered(keys: Ints) -> tuple[Ints, Ints]:
     """Numbers of the distinct keys by first appearance, for each key, and where each of them appears first."""
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    most = int(keys.max(initial=-1)) + 1
+    if most > 8 * len(keys):
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    else:  # without sorting
+        place = np.full(most, -1)
+        place[keys[::-1]] = np.arange(len(keys))[::-1]  # what is written last, the first place, remains
+        first, which = place[place >= 0], (np.cumsum(place >= 0) - 1)[keys]
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[which], np.sort(first)

@@ -29,15 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.jit.ways import SMALL, Job
-from hardmax.sentiment.layers_numpy import Floats, Ints, Parameters, contributions, score
+from hardmax.sentiment.layers_numpy import MANY, Floats, Ints, Parameters, contributions, score
 from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, shared
 from hardmax.sentiment.model import SentimentModel, damped, probabilities
 from hardmax.sentiment.study_numpy import Base, Without, base_of
 from hardmax.text.vocabulary import owners
 
 TRACER = Job("study_compiled.study_bags")  # the compiled layers with all that they find out
-FEW = 20_000_000  # terms; up to here plain NumPy is quicker than loading the compiled code
-MANY = 5_000  # terms of one text; in longer texts compiled code is quicker if it is stored
+FEW, FEW_IN_SPACE = 30_000, 5_000  # terms; up to here plain NumPy is quicker than loading the compiled code
 COMPARED = 1_000  # about so many terms of a long text are long enough that another may follow them
 NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
 
@@ -78,8 +77,8 @@ class Study:
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
     total, classes = len(words.ids), len(parameters.bias)
-    longest = total if total <= MANY else int(np.diff(words.terms).max())
-    if total > FEW or not TRACER.plain_up_to(MANY, 0*longest):
+    in_space = parameters.vectors.shape[1] > 2
+    if (in_space and total > MANY) or not TRACER.plain_up_to(FEW_IN_SPACE if in_space else FEW, total):
         return _compiled(words, found, parameters)
     leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
     parts, logits, bases = np.empty((total, classes)), np.empty((len(words), classes)), []
@@ -193,13 +192,7 @@ def by_form(of: Study, parts: Floats) -> Floats:
 
 def of_words(of: Study, label: int, row: int) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """For one text (F,) the effects of its forms on a class, whether they are neutral, and their parts of a score."""
-    logits, left = without_each(of)
-    if len(of.parameters.bias) > 1 or TRACER.plain(len(of.leader)):
-        return *effects(of, np.array([label])), by_form(of, of.contributions[:, row])
-    from hardmax.sentiment.study_compiled import of_words as compiled
-
-    numbers = float(of.logits[0, 0]), float(of.parameters.bias[0]), of.parameters.neutral, NEUTRAL, 2.0 * label - 1.0
-    return compiled(of.words.spans, of.words.form, of.contributions, logits, left, *numbers)
+    return *effects(of, np.array([label])), by_form(of, of.contributions[:, row])
 
 
 def log_odds(logits: Floats, label: NDArray[np.integer] | np.integer) -> Floats:

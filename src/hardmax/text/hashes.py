@@ -121,13 +121,15 @@ def find(table: Keys, bits: int, keys: Keys) -> NDArray[np.int64]:
     found = np.full(keys.size, -1, np.int64)
     open_, place, tag = np.arange(keys.size), keys & mask, keys >> shift
     while open_.size:
-        looks = _LOOKS if open_.size <= FEW else _LOOKS[:1]
-        slots = table[(place[:, None] + looks) & mask]
-        ends = (slots >> shift == tag[:, None]) | (slots == EMPTY)
-        first = np.arange(len(slots)), ends.argmax(axis=1)
-        slot, ended = slots[first], ends[first]
-        same = ended & (slot != EMPTY)
+        if open_.size > FEW:
+            slot, step = table[place & mask], np.uint64(1)
+        else:
+            slots, step = table[(place[:, None] + _LOOKS) & mask], np.uint64(_LOOKS.size)
+            ends = (slots >> shift == tag[:, None]) | (slots == EMPTY)
+            slot = slots[np.arange(len(slots)), ends.argmax(axis=1)]
+        empty = slot == EMPTY
+        same = (slot >> shift == tag) & ~empty
         found[open_[same]] = slot[same] & ((np.uint64(1) << shift) - np.uint64(1))
-        on = ~ended
-        open_, place, tag = open_[on], place[on] + np.uint64(looks.size), tag[on]
+        on = np.flatnonzero(~(same | empty))
+        open_, place, tag = open_[on], place[on] + step, tag[on]
     return found

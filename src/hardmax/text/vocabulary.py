@@ -236,14 +236,18 @@ class Vocabulary:
         form, forms = numbered([word.form for word in words])
         return Cut(forms, form, *np.array([word[1:] for word in words], np.int64).reshape(-1, 3).T.copy())
 
-    def spans(self, hashes: Keys, sentence: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(W, L) the known term of l + 1 words that ends at each word, or -1; W words by their hashes and sentences."""
-        n, shape = len(hashes), (len(hashes), self.ngrams)
-        keys, inside, found = np.zeros(shape, np.uint64), np.zeros(shape, bool), np.full(shape, -1)
-        for k in range(min(self.ngrams, n)):
-            keys[k:, k] = chain(keys[k - 1 : -1, k - 1], hashes[k:]) if k else hashes
-            inside[k:, k] = sentence[k:] == sentence[: n - k]
-        found[inside] = self.numbers(keys[inside])
+    def spans(self, hashes: Keys, form: NDArray[np.int64], sentence: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(W, L) the known term of l + 1 words that ends at each word, or -1; of W words by form and sentence.
+
+        Args:
+            hashes: of the forms.
+        """
+        found, each = np.full((len(form), self.ngrams), -1), hashes[form]
+        found[:, 0], keys = self.numbers(hashes)[form], each
+        for k in range(1, min(self.ngrams, len(form))):
+            inside = np.flatnonzero(sentence[k:] == sentence[:-k])
+            keys = chain(keys[:-1], each[k:])
+            found[inside + k, k] = self.numbers(keys[inside])
         return found
 
     def numbers(self, hashes: Keys) -> NDArray[np.int64]:
@@ -259,7 +263,7 @@ class Vocabulary:
             [[-1, -1], [-1, -1], [0, -1], [-1, -1], [-1, -1], [0, 1]]
         """
         hashes = np.array([word_hash(word.form) for word in words], np.uint64)
-        return self.spans(hashes, np.array([word.sentence for word in words], np.int64))
+        return self.spans(hashes, np.arange(len(words)), np.array([word.sentence for word in words], np.int64))
 
     def bag(self, text: str) -> list[int]:
         """Numbers of the distinct known terms of one text, in order of appearance, without compiled code."""

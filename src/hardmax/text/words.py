@@ -12,8 +12,9 @@ sentence.
 """
 
 import re
+from collections import defaultdict
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import NamedTuple
 from unicodedata import category
 
@@ -194,9 +195,8 @@ def numbered(values: list[str]) -> tuple[Ints, list[str]]:
         >>> numbered(["so", "good", "so"])[0].tolist()
         [0, 1, 0]
     """
-    distinct = dict.fromkeys(values)
-    number = dict(zip(distinct, range(len(distinct)), strict=True))
-    return np.fromiter(map(number.__getitem__, values), np.int64, len(values)), list(distinct)
+    number: defaultdict[str, int] = defaultdict(count().__next__)
+    return np.fromiter(map(number.__getitem__, values), np.int64, len(values)), list(number)
 
 
 def split(text: str) -> list[Word]:
