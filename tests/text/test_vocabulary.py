@@ -67,7 +67,7 @@ def test_many_texts_and_few_give_the_same_bags():
         assert many.take(np.array([t])).ids.tolist() == vocabulary.bags([texts[t]]).ids.tolist()
 
 
-@pytest.mark.parametrize("count", [1, 10, 3000])
+@pytest.mark.parametrize("count", [1, 10, 3000, 12_000])
 def test_terms_are_found_in_any_table_and_nothing_else_is(count):
     known, others = [f"w{i}" for i in range(count)], [f"v{i}" for i in range(500)]
     table = empty_table(count)

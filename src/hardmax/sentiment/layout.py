@@ -119,7 +119,9 @@ def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout
     cuts = [vocabulary.cut(text) for text in texts]
     forms_at, offsets = (np.cumsum([0, *map(len, of)]) for of in ([c.forms for c in cuts], [c.form for c in cuts]))
     written, text = [form for cut in cuts for form in cut.forms], owners(offsets)
-    form, begins, ends, inner = (np.concatenate([np.empty(0, np.int64), *of]) for of in zip(*(c[1:] for c in cuts), strict=True))
+    form, begins, ends, inner = (
+        np.concatenate([np.empty(0, np.int64), *of]) for of in zip(*(c[1:] for c in cuts), strict=True)
+    )
     form += forms_at[text]
     sentence = text * (int(inner.max(initial=0)) + 1) + inner
     hashes = word_hashes(written)
@@ -200,7 +202,9 @@ def _deletions(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: In
     pairs.sort()  # by form, and for each form in the order of the text
     pairs = pairs[np.argsort(form[~there][pairs], kind="stable")]
     new = Bags.of(keys[first] % terms_known, np.bincount(keys[first] // terms_known, minlength=len(words)))
-    return Deletions(gone_at, gone_term, np.searchsorted(form[~there][pairs], np.arange(len(gone_at))), which[pairs], new)
+    return Deletions(
+        gone_at, gone_term, np.searchsorted(form[~there][pairs], np.arange(len(gone_at))), which[pairs], new
+    )
 
 
 def member(values: Ints, among: Ints) -> NDArray[np.bool_]:
@@ -235,33 +239,32 @@ def _neighbors(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: In
     if not count or words.spans.shape[1] == 1:
         nothing = np.empty(0, np.int64)
         return nothing, nothing, nothing
-    text = owners(words.words)
-    breaks = form[1:] != form[:-1]  # no form is in two texts
-    first = np.concatenate([[0], np.flatnonzero(breaks) + 1])  # of runs of one form
-    last = np.concatenate([first[1:] - 1, [count - 1]])
-    run = np.cumsum(np.concatenate([[0], breaks]))
-
-    def step(at: Ints, by: int) -> Ints:
-        """The next word of the text in one direction, past the deleted form; -1 at the end."""
-        to = np.where(at >= 0, at + by, -1)
-        inside = (to >= 0) & (to < count)
-        to = np.where(inside, to, 0)
-        to = np.where(form[to] == deleted, (first if by < 0 else last)[run[to]] + by, to)
-        inside &= (to >= 0) & (to < count)
-        return np.where(inside & (text[np.where(inside, to, 0)] == text[np.maximum(at, 0)]), to, -1)
-
+    text, points = owners(words.words), (hashes == POINTS[0]) | (hashes == POINTS[1])
+    edges = np.flatnonzero(form[1:] != form[:-1]) + 1  # of runs of one form; no form is in two texts
+    first, run = edges[:-1], np.cumsum(np.bincount(edges, minlength=count))
     deleted = form[first]
-    left, right = step(first, -1), step(last, 1)
-    windows = [np.stack([left, right], axis=1)]
+
+    def joined(a: Ints, b: Ints) -> NDArray[np.bool_]:
+        """Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them."""
+        return (text[a] == text[b]) & ((sentence[a] == sentence[b]) | points[b])
+
+    gap = np.flatnonzero(joined(first - 1, edges[1:]))
+    first, left, right, deleted = first[gap], first[gap] - 1, edges[1:][gap], deleted[gap]
+    windows: list[tuple[Ints, tuple[Ints, ...]]] = [(np.arange(len(gap)), (left, right))]
     if words.spans.shape[1] > 2:
-        windows += [np.stack([step(left, -1), left, right], axis=1), np.stack([left, right, step(right, 1)], axis=1)]
-    points, keys, gaps = (hashes == POINTS[0]) | (hashes == POINTS[1]), [], []
-    for window in windows:
-        # Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them.
-        joined = (sentence[window[:, 1:]] == sentence[window[:, :-1]]) | points[window[:, 1:]]
-        which = np.flatnonzero((window >= 0).all(axis=1) & joined.all(axis=1))
-        keys.append(hashes[window[which, 0]])
-        for column in window[which].T[1:]:
+        begins, ends = np.append(0, edges) - 1, np.append(edges, count)
+        before, after = left - 1, right + 1
+        before = np.where((before >= 0) & (form[before] == deleted), begins[run[before]], before)
+        after = np.where(form[np.minimum(after, count - 1)] == deleted, ends[run[np.minimum(after, count - 1)]], after)
+        some = np.flatnonzero((before >= 0) & joined(before, left))
+        windows.append((some, (before[some], left[some], right[some])))
+        some = np.flatnonzero(after < count)
+        some = some[joined(right[some], after[some])]
+        windows.append((some, (left[some], right[some], after[some])))
+    keys, gaps = [], []
+    for which, (start, *others) in windows:
+        keys.append(hashes[start])
+        for column in others:
             keys[-1] = chain(keys[-1], hashes[column])
         gaps.append(first[which])
     at = np.concatenate(gaps)

@@ -65,7 +65,9 @@ def base_of(z: Floats, f: Flow, layers: int) -> Base:
             play, outer = longer, inner * (1.0 - slack)
             break
         slack /= 4.0
-    return Base(words, tie, target, f.since, floors, inner, seen, moving, places, bars, _least(bars, length), play, outer)
+    return Base(
+        words, tie, target, f.since, floors, inner, seen, moving, places, bars, _least(bars, length), play, outer
+    )
 
 
 def _looks(f: Flow, layers: int) -> tuple[Ints, Ints, Floats, Floats]:
@@ -125,7 +127,9 @@ class Without:
             headless = (heads < n) & member(new_of * n + heads, pairs)
             far = np.zeros(forms)
             np.maximum.at(far, new_of, self.size[self.new])
-            close = (np.diff(self.new_at)[new_of] > 1) & (self.size[self.new] * far[new_of] >= self.level[self.new] * CLEAR)
+            close = (np.diff(self.new_at)[new_of] > 1) & (
+                self.size[self.new] * far[new_of] >= self.level[self.new] * CLEAR
+            )
             again = np.bincount(new_of, ~calm[self.new], forms) > 0
             fixed = base.seen[self.gone] | (base.tie & (base.words.norm[self.gone] >= base.words.top * CLEAR))
             again |= np.bincount(gone_of, fixed, forms) > 0

@@ -46,7 +46,9 @@ def word_hashes(forms: Sequence[str]) -> Keys:
     order = np.argsort(-size, kind="stable")
     at, h = (np.cumsum(size) - size)[order], np.full(len(forms), np.uint64(WORD))
     codes = np.frombuffer("".join(forms).encode("utf-32-le", "surrogatepass"), np.uint32)
-    for k, count in enumerate(np.searchsorted(-size[order], -np.arange(min(int(size.max(initial=0)), LONG)) - 0.5).tolist()):
+    for k, count in enumerate(
+        np.searchsorted(-size[order], -np.arange(min(int(size.max(initial=0)), LONG)) - 0.5).tolist()
+    ):
         h[:count] = (h[:count] ^ codes[at[:count] + k]) * np.uint64(MIX)
     h = (h ^ (h >> np.uint64(32))) * np.uint64(GOLDEN)
     found = np.empty(len(forms), np.uint64)
