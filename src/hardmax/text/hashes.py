@@ -15,6 +15,7 @@ Keys = NDArray[np.uint64]
 GOLDEN, MIX, WORD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xCBF29CE484222325
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ALL = 0xFFFFFFFFFFFFFFFF
+SEVERAL = 1000  # words; for fewer, and for those seen before, one by one is quicker
 LONG = 50  # letters; longer words are hashed one by one, so that a very long one is not a loop over all words
 _LOOKS = np.arange(8, dtype=np.uint64)  # slots that are looked at together
 FEW = 10_000  # keys; for more of them one slot at a time is quicker
@@ -42,13 +43,14 @@ def word_hashes(forms: Sequence[str]) -> Keys:
         >>> word_hashes(["good", "film", ""]).tolist() == [word_hash(word) for word in ("good", "film", "")]
         True
     """
+    if len(forms) <= SEVERAL:
+        return np.array(list(map(word_hash, forms)), np.uint64)
     size = np.fromiter(map(len, forms), np.int64, len(forms))
     order = np.argsort(-size, kind="stable")
     at, h = (np.cumsum(size) - size)[order], np.full(len(forms), np.uint64(WORD))
     codes = np.frombuffer("".join(forms).encode("utf-32-le", "surrogatepass"), np.uint32)
-    for k, count in enumerate(
-        np.searchsorted(-size[order], -np.arange(min(int(size.max(initial=0)), LONG)) - 0.5).tolist()
-    ):
+    longer = len(forms) - np.searchsorted(np.sort(size), np.arange(min(int(size.max()), LONG)), side="right")
+    for k, count in enumerate(longer.tolist()):  # the words of more than k letters
         h[:count] = (h[:count] ^ codes[at[:count] + k]) * np.uint64(MIX)
     h = (h ^ (h >> np.uint64(32))) * np.uint64(GOLDEN)
     found = np.empty(len(forms), np.uint64)

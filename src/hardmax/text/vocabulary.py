@@ -13,7 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from hardmax.errors import BadInput
 from hardmax.io.scratch import empty
 from hardmax.jit.ways import WORTH_COMPILING, Job
-from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, slots_for, term_hashes, word_hash
+from hardmax.text.hashes import (
+    Keys,
+    bits_for,
+    chain,
+    empty_table,
+    fill,
+    find,
+    slots_for,
+    term_hashes,
+    word_hash,
+    word_hashes,
+)
 from hardmax.text.tokenizer import Tokenizer
 from hardmax.text.words import Cut, Word, cut, numbered, split, terms
 
@@ -267,7 +278,8 @@ class Vocabulary:
 
     def bag(self, text: str) -> list[int]:
         """Numbers of the distinct known terms of one text, in order of appearance, without compiled code."""
-        found = self.known(self.words(text))
+        words = self.cut(text)
+        found = self.spans(word_hashes(words.forms), words.form, words.sentence)
         return list(dict.fromkeys(found[found >= 0].tolist()))
 
     def bags(self, texts: Sequence[str], few: int = FEW) -> Bags:
