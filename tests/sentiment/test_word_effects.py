@@ -198,6 +198,17 @@ def test_a_long_text_is_explained_without_compiling_anything_in_a_new_installati
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=300)
 
 
+def test_many_copies_are_left_to_the_compiled_code(monkeypatch):
+    ran, compiled, model = [], word_effects._compiled, random_model(terms=200)
+    monkeypatch.setattr(word_effects, "_compiled", lambda *given: ran.append(1) or compiled(*given))
+    monkeypatch.setattr(word_effects, "MANY", 100)
+    for copies in (False, True):
+        monkeypatch.setattr(word_effects, "TRACER", Job("nothing.of_this_name"))
+        some = replace(model, embedding=model.embedding[np.arange(200) % 60]) if copies else model
+        study_texts(some, [" ".join(f"w{i}" for i in range(200))])
+        assert bool(ran) == copies
+
+
 def test_plain_work_that_would_take_long_is_left_to_the_compiled_code(monkeypatch):
     model, text = random_model(terms=200, dim=6), " ".join(f"w{i}" for i in range(200))  # many leaders
     with forced(PLAIN):

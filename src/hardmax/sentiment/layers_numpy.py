@@ -114,7 +114,7 @@ def flow(
         if undecided.size:
             found = known if k == 0 and known else _follow(now, undecided, since == 0)
             first, (arg, tie, score, close) = first or found, found
-            if stepwise < close:
+            if stepwise < (close if k else tie.any()):
                 if k > 2:  # up to here there is no difference
                     return flow(z, rest, layers, neutral, whole, first)
                 stepwise = True

@@ -17,7 +17,7 @@ deletions leave the other terms where they are, by two facts about the layers. I
    no nearer to the others than a in 2.
 
 Then the sum of the scores changes by the terms removed, added and turned alone. The layers run again for the other
-deletions. In `study_compiled` the same is compiled.
+deletions. `study_numpy` computes this, and `study_compiled` the same in compiled code.
 """
 
 from collections.abc import Sequence
@@ -77,8 +77,11 @@ class Study:
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
     total, classes = len(words.ids), len(parameters.bias)
-    in_space = parameters.vectors.shape[1] > 2
-    if (in_space and total > MANY) or not TRACER.plain_up_to(FEW_IN_SPACE if in_space else FEW, total):
+    in_space, first = parameters.vectors.shape[1] > 2, parameters.vectors[:total, 0]
+    # Of many copies each is compared with each.
+    if (total > MANY and (in_space or 2 * len(np.unique(first)) < total)) or not TRACER.plain_up_to(
+        FEW_IN_SPACE if in_space else FEW, total
+    ):
         return _compiled(words, found, parameters)
     leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
     parts, logits, bases = np.empty((total, classes)), np.empty((len(words), classes)), []
@@ -188,11 +191,6 @@ def by_form(of: Study, parts: Floats) -> Floats:
     """(F,) the parts of the forms, from those of the terms (T,)."""
     found = np.bincount(of.words.form, shared(of.words, parts), int(of.words.forms[-1]))
     return found.astype(np.float64, copy=False)
-
-
-def of_words(of: Study, label: int, row: int) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """For one text (F,) the effects of its forms on a class, whether they are neutral, and their parts of a score."""
-    return *effects(of, np.array([label])), by_form(of, of.contributions[:, row])
 
 
 def log_odds(logits: Floats, label: NDArray[np.integer] | np.integer) -> Floats:
