@@ -44,3 +44,27 @@ def test_long_texts_take_the_compiled_search_to_the_same_bits(dim, monkeypatch):
     for name in ("weights", "leader", "since", "settled", "states"):
         assert np.array_equal(getattr(slow, name), getattr(fast, name)), name
     assert slow.tie == fast.tie
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("circle", [False, True])
+def test_who_is_left_out_is_nobody_s_choice(dim, circle):
+    rng = np.random.default_rng(dim)
+    z = rng.normal(size=(3000, dim))
+    if circle:  # many are about equally far out, and some are copies
+        z *= (1 + 1e-3 * rng.random((3000, 1))) / np.linalg.norm(z, axis=1, keepdims=True)
+        z[:30] = z[30:60]
+    words, gone = plain.Reach(z), rng.random(3000) < 0.1
+    gone[words.norm.argmax()] = True
+    for mask in (None, gone):
+        scores = plain.pair_scores(z, z)
+        scores[:, [] if mask is None else mask] = -np.inf
+        near = words.doubt(words.norm, 4.0)
+        best, count, compared = np.full(3000, -np.inf), np.zeros(3000, int), 0
+        for rows, some in words.groups(z, near, mask):
+            mine = plain.pair_scores(z[rows], z[some])
+            best[rows], compared = mine.max(axis=1), compared + mine.size
+            count[rows] = (mine >= (best - near)[rows, None]).sum(axis=1)
+        assert np.array_equal(best, scores.max(axis=1))
+        assert np.array_equal(count, (scores >= (best - near)[:, None]).sum(axis=1))
+        assert dim == 3 or compared < 3000 * 3000 / 10

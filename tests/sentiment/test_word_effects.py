@@ -1,6 +1,9 @@
 """Effects of words are those of the model on the edited text, whatever the way they are computed."""
 
-from dataclasses import replace
+import os
+import subprocess
+import sys
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +15,9 @@ from hardmax.jit.ways import COMPILED, PLAIN, Job, forced
 from hardmax.sentiment import word_effects
 from hardmax.sentiment.editing import edited
 from hardmax.sentiment.explain import explain
+from hardmax.sentiment.files import load_model
 from hardmax.sentiment.model import SentimentModel, probabilities
+from hardmax.sentiment.study_numpy import Without
 from hardmax.sentiment.word_effects import log_odds, study_texts, without_each
 from hardmax.text.vocabulary import Vocabulary
 from hardmax.text.words import split
@@ -74,18 +79,45 @@ def test_an_effect_is_the_change_of_the_log_odds_of_the_damped_probability(layer
     assert ex.bias + sum(word.contribution for word in ex.words) == pytest.approx(ex.logit, abs=1e-12)
 
 
-@pytest.mark.parametrize("layers", [0, 1, 4])
-@pytest.mark.parametrize("grid", [False, True])
-def test_plain_and_compiled_parts_have_the_same_bits(layers, grid):
-    rng = np.random.default_rng(3)
-    texts = [" ".join(rng.choice([*LETTERS, "x"], size=n)) for n in rng.integers(0, 40, size=40)]
-    model = ngram_model(1, 3, layers, 3, grid=grid)
+def same_bits_both_ways(model, texts):
+    """Study texts in NumPy and in compiled code, compare all arrays, and return what NumPy found."""
     found = []
     for way in (PLAIN, COMPILED):
         with forced(way):
-            found.append(study_texts(model, texts)[0])
-    for name in ("contributions", "logits", "leader", "since"):
-        assert np.array_equal(getattr(found[0], name), getattr(found[1], name)), name
+            study, names = study_texts(model, texts)
+            study.given = without_each(study)
+            found.append((study, list(names)))
+    (plain, names), (compiled, same_names) = found
+    assert names == same_names
+    for name in ("contributions", "logits", "leader", "since", "busy"):
+        assert np.array_equal(getattr(plain, name), getattr(compiled, name)), name
+    for one, other in zip(plain.given, compiled.given, strict=True):
+        assert np.array_equal(one, other)
+    for part in ("words", "deletions"):
+        for field in fields(getattr(plain, part)):
+            one, other = (getattr(getattr(study, part), field.name) for study in (plain, compiled))
+            if field.name == "new":
+                assert np.array_equal(one.offsets, other.offsets)
+                one, other = one.ids, other.ids
+            assert np.array_equal(one, other), field.name
+    return plain
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.lists(TEXTS, min_size=1, max_size=3), st.integers(0, 5), st.sampled_from([1, 2, 3, 4]),
+       st.sampled_from([0, 1, 4, 8]), st.sampled_from([2, 3]), st.sampled_from([1, 2, 3]), st.booleans())  # fmt: skip
+def test_both_ways_have_the_same_bits(texts, seed, dim, layers, classes, longest, grid):
+    same_bits_both_ways(ngram_model(seed, dim, layers, classes, longest, grid), texts)
+
+
+@pytest.mark.parametrize("name", ["imdb", "imdb-words"])
+def test_both_ways_have_the_same_bits_for_a_text_with_thousands_of_terms(name):
+    """Among so many terms some follow one that is on its way, and layers run on parts of the text."""
+    model = load_model(name)
+    rng = np.random.default_rng(0)
+    terms = [term for term in model.vocabulary.terms[:40_000] if " " in term or name == "imdb-words"]
+    study = same_bits_both_ways(model, [" ".join(rng.choice(terms, 12_000))])
+    assert study.bases[0].outer is not None
 
 
 def test_many_texts_at_once_are_as_one_by_one():
@@ -104,8 +136,8 @@ def test_most_deletions_need_no_new_run(monkeypatch):
     with forced(PLAIN):
         study = study_texts(model, [text])[0]
     ran = []
-    again = word_effects.score
-    monkeypatch.setattr(word_effects, "score", lambda *given, **more: ran.append(1) or again(*given, **more))
+    again = Without.run
+    monkeypatch.setattr(Without, "run", lambda *given: ran.append(1) or again(*given))
     with forced(PLAIN):
         found, _ = without_each(study)
     assert 0 < len(ran) <= 60
@@ -131,8 +163,7 @@ def circle_model(terms, leading, ties):
 @pytest.mark.parametrize("ties", [False, True])
 def test_in_a_long_text_every_effect_is_that_of_the_edited_text(leading, ties):
     model, words = circle_model(2000, leading, ties), [f"w{i}" for i in range(2000)]
-    with forced(COMPILED):
-        study = study_texts(model, [" ".join(words)])[0]
+    study = same_bits_both_ways(model, [" ".join(words)])
     assert study.busy.all() == ties
     found, _ = without_each(study)
     followed = np.unique(study.leader[study.leader != np.arange(2000)])
@@ -153,6 +184,29 @@ def test_a_text_of_ten_pages_is_explained_without_compiling_anything(monkeypatch
     some = np.unique(np.concatenate([followed, np.arange(0, 6000, 500)]))
     edited_texts = [" ".join(words[:i] + words[i + 1 :]) for i in some]
     assert found[some] == pytest.approx(model.logits(edited_texts), abs=1e-11)
+
+
+def test_a_long_text_is_explained_without_compiling_anything_in_a_new_installation(tmp_path):
+    code = """if True:
+        import sys
+        import hardmax as hx
+        terms = hx.load("imdb").model_.vocabulary.terms[:30_000]
+        found = hx.load("imdb").explain(". ".join(terms * 4))
+        assert len(found.text) > 1_200_000 and len(found.reasons) > 50
+        assert "numba" not in sys.modules"""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=300)
+
+
+def test_many_copies_are_left_to_the_compiled_code(monkeypatch):
+    ran, compiled, model = [], word_effects._compiled, random_model(terms=200)
+    monkeypatch.setattr(word_effects, "_compiled", lambda *given: ran.append(1) or compiled(*given))
+    monkeypatch.setattr(word_effects, "MANY", 100)
+    for copies in (False, True):
+        monkeypatch.setattr(word_effects, "TRACER", Job("nothing.of_this_name"))
+        some = replace(model, embedding=model.embedding[np.arange(200) % 60]) if copies else model
+        study_texts(some, [" ".join(f"w{i}" for i in range(200))])
+        assert bool(ran) == copies
 
 
 def test_plain_work_that_would_take_long_is_left_to_the_compiled_code(monkeypatch):

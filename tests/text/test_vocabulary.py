@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardmax.errors import BadInput
-from hardmax.text.hashes import bits_for, empty_table, fill, find, term_hashes
+from hardmax.text.hashes import bits_for, empty_table, fill, find, term_hashes, word_hash, word_hashes
 from hardmax.text.ngrams import TermCounts
 from hardmax.text.vocabulary import Bags, Vocabulary
 from hardmax.text.words import split, terms
@@ -67,13 +67,19 @@ def test_many_texts_and_few_give_the_same_bags():
         assert many.take(np.array([t])).ids.tolist() == vocabulary.bags([texts[t]]).ids.tolist()
 
 
-@pytest.mark.parametrize("count", [1, 10, 3000])
+@pytest.mark.parametrize("count", [1, 10, 3000, 12_000])
 def test_terms_are_found_in_any_table_and_nothing_else_is(count):
     known, others = [f"w{i}" for i in range(count)], [f"v{i}" for i in range(500)]
     table = empty_table(count)
     assert fill(table, term_hashes(known)) == -1
     found = find(table, bits_for(count), term_hashes([*known, *others])).tolist()
     assert found == [*range(count), *[-1] * len(others)]
+
+
+def test_many_words_have_the_hashes_that_each_has_alone():
+    rng = np.random.default_rng(0)
+    words = ["".join(map(chr, rng.integers(33, 0x1FAFF, size).tolist())) for size in rng.integers(0, 70, 3000)]
+    assert word_hashes(words).tolist() == [word_hash(word) for word in words]
 
 
 def test_take_picks_texts_in_the_order_given():

@@ -28,7 +28,7 @@ from hardmax.sentiment.explain_parts import Leader, Term, Word, clusters, term_d
 from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
 from hardmax.sentiment.model import Label, SentimentModel, winners
-from hardmax.sentiment.word_effects import Study, effects, of_words, study_texts
+from hardmax.sentiment.word_effects import Study, by_form, effects, study_texts
 from hardmax.text.encoding import decoded
 from hardmax.views import PAGE, PLOT, Result, view
 
@@ -188,7 +188,8 @@ class Explanation(Result):
     @cached_property
     def _ranked(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
         """The known forms, the largest effect first; and (F,) effects, whether forms are neutral, their parts."""
-        effect, neutral, parts = of_words(self.study, self._number(self.label), self.row)
+        effect, neutral = effects(self.study, np.array([self._number(self.label)]))
+        parts = by_form(self.study, self.contributions)
         self._check("words", parts)
         # For equal effects the part decides, then the order of the text.
         order: NDArray[np.int64] = np.lexsort((parts if self.toward != self.label else -parts, -effect))

@@ -4,7 +4,9 @@ Same operations in the same order, hence the same bits; a test compares the two.
 `SentimentModel.run` chooses between the two.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +14,10 @@ from numpy.typing import NDArray
 from hardmax.jit.ways import Job
 
 BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in search.py
-SCORES_AT_ONCE = 4_000_000
+AT_ONCE = 4_000_000  # scores
+FEW_ROWS, FEW_SCORES = 4, 30_000  # with so few of them nothing more is left out
 FEW_CANDIDATES = 16  # so many of the longest words are looked at first
-MANY = 20_000  # with more terms than this, the compiled search is worth loading
+MANY = 20_000  # with more terms than this in more than two dimensions, the compiled search is worth loading
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -63,6 +66,7 @@ class Flow(NamedTuple):
         tie: whether some word had the same score with two different points.
         busy: (n,) whether a word is followed by one that has not settled yet; true for all words if there is a tie.
         target: (layers + 1, n) whom a word that had not settled before followed at each layer, -1 for a tie.
+        least: (layers + 1, n) the least score that was tied then.
     """
 
     weights: Floats
@@ -73,13 +77,19 @@ class Flow(NamedTuple):
     tie: bool
     busy: NDArray[np.bool_]
     target: Ints
+    least: Floats
 
 
-def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool = True) -> Flow:
+def flow(
+    z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool = True, known: Any = None
+) -> Flow:  # fmt: skip
     """Run the layers on the words z, beside `neutral` words that stand at 0.
 
     Args:
         whole: compute the positions at all layers; otherwise until all words have settled, which tells everything else.
+        known: what the search of layer 0 has found, if scores of later layers turned out to be close: then all places
+            are computed layer by layer. Otherwise a word that settled at layer 0 is on its way to its leader in one
+            step, as in the compiled code.
 
     Example:
         >>> flow(np.array([[2.0, 0.0], [1.0, 0.0]]), powers(1.0, 1), 1).weights.tolist()
@@ -90,18 +100,24 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool
     if layers == 0 or n == 0:
         own = np.arange(n)
         nothing = np.zeros(n, np.int64)
-        return Flow(np.full(n, each), own, nothing, nothing.copy(), z[None].copy(), False, np.zeros(n, bool), own[None])
+        nobody = np.zeros(n, bool), own[None], np.zeros((1, n))
+        return Flow(np.full(n, each), own, nothing, nothing.copy(), z[None].copy(), False, *nobody)
     target, least = np.full((layers + 1, n), -1), np.zeros((layers + 1, n))
     leader, since, settled = np.arange(n), np.full(n, -1), np.full(n, layers + 1)
     states = np.empty((layers + 1, n, z.shape[1]))
     states[0] = z
     keep, move = rest[1], 1.0 - rest[1]
     undecided = np.arange(n)
-    any_tie = False
+    any_tie, stepwise, first = False, known is not None, None
     for k in range(layers + 1):
         now = states[k]
         if undecided.size:
-            arg, tie, score = _follow(now, undecided)
+            found = known if k == 0 and known else _follow(now, undecided, since == 0)
+            first, (arg, tie, score, close) = first or found, found
+            if stepwise < (close if k else tie.any()):
+                if k > 2:  # up to here there is no difference
+                    return flow(z, rest, layers, neutral, whole, first)
+                stepwise = True
             any_tie |= bool(k == 0 and tie.any())
             leader[undecided], target[k, undecided], least[k, undecided] = arg, np.where(tie, -1, arg), score
             since[undecided[(arg == undecided) & ~tie]] = k
@@ -112,15 +128,19 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool
             break
         if k < layers:
             to = np.where(settled <= k, leader, target[k])
-            states[k + 1] = keep * now + move * now[to]
+            there = now[to]
+            if not stepwise:
+                on_way = undecided[(settled[to[undecided]] == 0) & (leader[to[undecided]] != to[undecided])]
+                j = to[on_way]
+                there[on_way] = rest[k] * z[j] + (1.0 - rest[k]) * z[leader[j]]
+            states[k + 1] = keep * now + move * there
             stays = np.flatnonzero(to == np.arange(n))
             states[k + 1, stays] = now[stays]
             for i in np.flatnonzero(to < 0).tolist():
                 share = _spread(now, i, least[k, i], move)
-                total = keep * now[i]
-                for m in range(n):
-                    total = total + share[m] * now[m]
-                states[k + 1, i] = total
+                some = np.flatnonzero(share)
+                parts = np.concatenate([keep * now[i : i + 1], share[some, None] * now[some]])
+                states[k + 1, i] = parts.cumsum(axis=0)[-1]  # one after the other
     for i in undecided.tolist():
         for _ in range(n):
             if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
@@ -130,7 +150,7 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool
     followed = target[:layers][settled > np.arange(layers)[:, None]]  # by words that have not settled
     busy = np.full(n, bool((followed < 0).any()))
     busy[followed] = True
-    return Flow(weights, leader, since, settled, states, any_tie, busy, target)
+    return Flow(weights, leader, since, settled, states, any_tie, busy, target, least)
 
 
 def contributions(f: Flow, parameters: Parameters) -> Floats:
@@ -175,90 +195,124 @@ def score(z: Floats, parameters: Parameters, whole: bool = True) -> tuple[Flow, 
     return f, np.array(totals)
 
 
-def pair_scores(z: Floats, who: Ints, some: Ints) -> Floats:
-    """<z_i, z_j> for i in `who` and j in `some`, added up coordinate by coordinate as the kernel does."""
-    mine, theirs = z[who], z[some]
-    total = mine[:, 0, None] * theirs[:, 0]
-    for x in range(1, z.shape[1]):
-        total += mine[:, x, None] * theirs[:, x]
+def pair_scores(x: Floats, y: Floats) -> Floats:
+    """<x_i, y_j> for all pairs, added up coordinate by coordinate as the kernel does."""
+    total = x[:, 0, None] * y[:, 0]
+    for k in range(1, x.shape[1]):
+        total += x[:, k, None] * y[:, k]
     return total
 
 
-def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
-    """For each i in `who`: whom it follows, whether that is a tie, and the least tied score.
+def dots(x: Floats, y: Floats) -> Floats:
+    """<x_i, y_i>, added up in the same order."""
+    total = x[:, 0] * y[:, 0]
+    for k in range(1, x.shape[1]):
+        total += x[:, k] * y[:, k]
+    return total
 
-    The scores are computed in blocks of rows, and by compiled code for more than MANY terms: a text of two megabytes
-    has a hundred thousand terms, and ten billion scores do not fit into memory.
+
+class Reach:
+    """Which words can have the largest scores.
+
+    <x, z_j> <= |x||z_j|: a word that is shorter than the least best score over |x| is nobody's. In the plane many rows
+    are taken in the order of their directions: what scores less than another word in the first and the last direction
+    of a group does so in all between. Without that a text of 10 MB would compare its 200,000 terms with 1,500.
+
+    Attributes:
+        norm: (n,) the lengths of the words z.   top: the largest one, and a little more.
     """
-    if len(z) > MANY:
+
+    def __init__(self, z: Floats) -> None:
+        self.z, self.norm = z, np.sqrt(dots(z, z))
+        self.top = float(self.norm.max(initial=0.0)) * (1.0 + 2.0 * BAND)
+
+    @cached_property
+    def _longest(self) -> Ints:
+        return np.argpartition(-self.norm, 2 * FEW_CANDIDATES)[: 2 * FEW_CANDIDATES]
+
+    def doubt(self, length: Floats, times: float = 1.0) -> Floats:
+        """So close scores of words of these lengths are a tie, or so many times as close."""
+        return np.asarray(times * BAND * np.maximum(length, TINY * self.top) * self.top)
+
+    def groups(self, x: Floats, near: Floats, gone: NDArray[np.bool_] | None = None) -> Iterator[tuple[Ints, Ints]]:
+        """Groups of the rows of x, with the words that can have the best score with one of them, or one `near` it."""
+        size, here = np.sqrt(dots(x, x)), np.ones(len(self.z), bool) if gone is None else ~gone
+        some = np.flatnonzero(here)
+        if min(len(some), len(x)) > 2 * FEW_CANDIDATES and size.all() and here[self._longest].any():
+            best = pair_scores(x, self.z[self._longest[here[self._longest]]]).max(axis=1)
+            for _ in range(FEW_CANDIDATES if x.shape[1] > 2 else 3):
+                reach = (best - near) / size
+                least = int(reach.argmin())
+                some = np.flatnonzero((self.norm >= reach[least] * (1.0 - 1e-9)) & here)
+                further = pair_scores(x[least : least + 1], self.z[some])[0]
+                if len(some) <= 4 * FEW_CANDIDATES or further.max() <= best[least]:
+                    break
+                best = np.maximum(best, pair_scores(x, self.z[some[further.argmax()]][None])[:, 0])
+        if x.shape[1] != 2 or not size.all():
+            yield from ((rows, some) for rows in np.array_split(np.arange(len(x)), 1 + len(x) * len(some) // AT_ONCE))
+            return
+        apart, unit = 1e-9 * self.top + float((near / size).max(initial=0.0)), x / size[:, None]
+        waiting = [(np.argsort(np.arctan2(x[:, 1], x[:, 0]), kind="stable"), some)]
+        while waiting:
+            rows, some = waiting.pop()
+            if len(rows) <= FEW_ROWS or len(rows) * len(some) <= FEW_SCORES:
+                yield rows, some
+                continue
+            ends = unit[rows[[0, len(rows) // 2, -1]]]
+            if (pair_scores(ends, ends) > 0.5).all():
+                scores, keep = pair_scores(ends, self.z[some]), np.ones(len(some), bool)
+                for j in scores.argmax(axis=1).tolist():
+                    keep &= (scores[0] >= scores[0, j] - apart) | (scores[2] >= scores[2, j] - apart)
+                some = some[keep]
+            waiting += [(half, some) for half in np.array_split(rows, 2)]
+
+
+def _follow(z: Floats, who: Ints, heads: NDArray[np.bool_]) -> tuple[Ints, NDArray[np.bool_], Floats, bool]:
+    """For each i in `who`: whom it follows, whether that is a tie, and the least tied score; and if any are close.
+
+    In the plane, copies of one of the `heads` are one.
+    """
+    arg, tie, least = np.empty(len(who), np.int64), np.zeros(len(who), np.bool_), np.empty(len(who))
+    if len(z) > MANY and z.shape[1] > 2:  # ten billion scores
         from hardmax.sentiment.search import follow_many
 
-        arg, tie, least = np.empty(len(who), np.int64), np.empty(len(who), np.bool_), np.empty(len(who))
         follow_many(np.ascontiguousarray(z), np.ascontiguousarray(who), arg, tie, least)
-        return arg, tie, least
-    step = max(1, SCORES_AT_ONCE // len(z))
-    parts = [_follow_some(z, who[start : start + step]) for start in range(0, len(who), step)]
-    chosen, tied, lowest = zip(*parts, strict=True)
-    return np.concatenate(chosen), np.concatenate(tied), np.concatenate(lowest)
-
-
-def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
-    squares = z[:, 0] * z[:, 0]
-    for x in range(1, z.shape[1]):
-        squares = squares + z[:, x] * z[:, x]
-    norm = np.sqrt(squares)
-    largest = float(norm.max())
-    top = largest * (1.0 + 2.0 * BAND)
-    band = BAND * np.maximum(norm[who], TINY * top) * top
-    some = candidates(z, who, norm, 4 * band)
-    scores = pair_scores(z, who, some)
-    best = scores.max(axis=1)
-    arg, tie, least = some[scores.argmax(axis=1)], np.zeros(len(who), bool), best - band
-    # One score clearly above all others needs no more care; otherwise the rule of search.follows, word by word.
-    unclear = np.flatnonzero((scores >= (best - 4 * band)[:, None]).sum(axis=1) > 1)
-    if unclear.size:
+        return arg, tie, least, True
+    close, words, x, unclear = False, Reach(z), z[who], np.zeros(len(who), bool)
+    band = words.doubt(words.norm[who])
+    for rows, some in words.groups(x, 4 * band):
+        scores = pair_scores(x[rows], z[some])
+        best = scores.max(axis=1)
+        arg[rows], least[rows] = some[scores.argmax(axis=1)], best - band[rows]
+        # One score clearly above all others needs no more care; otherwise the rule of search.follows, word by word.
+        unclear[rows] = (scores >= (best - 4 * band[rows])[:, None]).sum(axis=1) > 1
+    if unclear.any():
+        largest = float(words.norm.max())
         scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
-        order = np.argsort(((largest - norm) * scale).astype(np.int64), kind="stable").tolist()
-    for row in unclear.tolist():
-        i, every = int(who[row]), pair_scores(z, who[row : row + 1], np.arange(len(z)))[0].tolist()
-        high, chosen, tied, near = every[i], i, False, float(band[row])
-        for j in order:
-            score = every[j]
+        order = np.argsort(((largest - words.norm) * scale).astype(np.int64), kind="stable")
+    for row in np.flatnonzero(unclear).tolist():
+        every, near = pair_scores(x[row : row + 1], z)[0], float(band[row])
+        above = every[order] - (every.max() - 6 * near)
+        # What is far below changes nothing, unless there is a chain of scores from there to the best one.
+        some = order if ((above >= 0) & (above < 4 * near)).any() else order[above >= 0]
+        best = np.flatnonzero(every >= every.max() - 4 * near)
+        same = best[heads[best]] if z.shape[1] == 2 else best[:0]
+        close = close or len(best) - len(same) + len(np.unique(z[same], axis=0)) > 1
+        high, chosen, tied = float(every[who[row]]), int(who[row]), False
+        for j, score in zip(some.tolist(), every[some].tolist(), strict=True):
             if score > high + near:
                 high, chosen, tied = score, j, False
             elif score >= high - near and j != chosen:
-                if (np.abs(z[j] - z[chosen]) > BAND * top).any():
+                if (np.abs(z[j] - z[chosen]) > BAND * words.top).any():
                     tied = True
-                elif chosen != i and j < chosen:
+                elif chosen != who[row] and j < chosen:
                     chosen = j
         arg[row], tie[row], least[row] = chosen, tied, high - near
-    return arg, tie, least
-
-
-def candidates(z: Floats, who: Ints, norm: Floats, near: Floats) -> Ints:
-    """The words that can have the largest score with one of `who`, or one at most `near` below it.
-
-    <z_i, z_j> <= |z_i||z_j|: a word that is shorter than the least score over |z_i| is no one's. Scores are those with
-    the longest words, and with the best one for the word that reaches least, as long as that leaves too many.
-    """
-    own, some = norm[who], np.arange(len(z))
-    if min(len(z), len(who)) <= FEW_CANDIDATES or not own.all():
-        return some
-    longest = np.argpartition(-norm, FEW_CANDIDATES)[:FEW_CANDIDATES]
-    best = pair_scores(z, who, longest).max(axis=1)
-    for _ in range(FEW_CANDIDATES):
-        reach = (best - near) / own
-        least = int(reach.argmin())
-        some = np.flatnonzero(norm >= reach[least] * (1.0 - 1e-9))
-        further = pair_scores(z, who[least : least + 1], some)[0]
-        if len(some) <= 4 * FEW_CANDIDATES or further.max() <= best[least]:
-            break
-        best = np.maximum(best, pair_scores(z, who, some[further.argmax()][None])[:, 0])
-    return some
+    return arg, tie, least, close
 
 
 def _spread(z: Floats, i: int, least: float, weight: float) -> Floats:
-    members = pair_scores(z, np.array([i]), np.arange(len(z)))[0] >= least
+    members = pair_scores(z[i : i + 1], z)[0] >= least
     return np.where(members, weight / np.count_nonzero(members), 0.0)
 
 

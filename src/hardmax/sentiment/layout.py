@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
 from hardmax.text.clean import clean, compose
-from hardmax.text.hashes import Keys, bits_for, chain, word_hash
-from hardmax.text.vocabulary import FEW, Bags, Vocabulary, owners
+from hardmax.text.hashes import Keys, bits_for, chain, word_hash, word_hashes
+from hardmax.text.vocabulary import Bags, Vocabulary, owners
 from hardmax.text.words import form_of
 
 POINTS = np.uint64(word_hash("!")), np.uint64(word_hash("?"))
 SCANNER = Job("layout_compiled.lay_out_texts")  # the compiled splitter: whether it is in memory, or worth loading
+FEW = 1_100_000  # characters; fewer are read in NumPy, which is quicker than loading the compiled code
 Ints = NDArray[np.int64]
 
 
@@ -115,30 +116,34 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
 
 def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Names", Deletions]:
     """The same in NumPy."""
-    split = [vocabulary.words(text) for text in texts]
-    every = [word for words in split for word in words]
-    written = [word.form for word in every]
-    begins, ends, inner = np.array([word[1:] for word in every], np.int64).reshape(-1, 3).T.copy()
-    hashes = np.array(list(map(word_hash, written)), np.uint64)
-    offsets = np.cumsum([0, *map(len, split)])
-    text = owners(offsets)
+    cuts = [vocabulary.cut(text) for text in texts]
+    forms_at, offsets = (np.cumsum([0, *map(len, of)]) for of in ([c.forms for c in cuts], [c.form for c in cuts]))
+    written, text = [form for cut in cuts for form in cut.forms], owners(offsets)
+    form, begins, ends, inner = (
+        np.concatenate([np.empty(0, np.int64), *of]) for of in zip(*(c[1:] for c in cuts), strict=True)
+    )
+    form += forms_at[text]
     sentence = text * (int(inner.max(initial=0)) + 1) + inner
-    _, known_as = np.unique(hashes, return_inverse=True)
-    form, first = _numbered(text * len(hashes) + known_as)
-    names = Names.of([written[w] for w in first.tolist()])
-    spans = vocabulary.spans(hashes, sentence)
+    hashes = word_hashes(written)
+    spans = vocabulary.spans(hashes, form, sentence)
     at = np.flatnonzero(spans.ravel() >= 0)
     owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
-    term, first_term = _numbered(owner * len(vocabulary) + ids)
+    term, first = _numbered(owner * len(vocabulary) + ids)
     spans.ravel()[at] = term
-    forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
-    layout = Layout(offsets, forms_at, terms_at, begins, ends, form, spans, ids[first_term], at[first_term])
-    return layout, names, _deletions(layout, vocabulary, hashes, sentence)
+    terms_at = np.searchsorted(owner[first], np.arange(len(texts) + 1))
+    layout = Layout(offsets, forms_at, terms_at, begins, ends, form, spans, ids[first], at[first])
+    return layout, Names.of(written), _deletions(layout, vocabulary, hashes[form], sentence)
 
 
 def _numbered(keys: Ints) -> tuple[Ints, Ints]:
     """Numbers of the distinct keys by first appearance, for each key, and where each of them appears first."""
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    most = int(keys.max(initial=-1)) + 1
+    if most > 8 * len(keys):
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    else:  # without sorting
+        place = np.full(most, -1)
+        place[keys[::-1]] = np.arange(len(keys))[::-1]  # what is written last, the first place, remains
+        first, which = place[place >= 0], (np.cumsum(place >= 0) - 1)[keys]
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[which], np.sort(first)
@@ -191,11 +196,15 @@ def _deletions(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: In
     # A new n-gram that stands elsewhere in the text adds nothing. (It does not contain the deleted word, so it stays.)
     owner = owners(words.terms)
     there = member(text * terms_known + ids, np.sort(owner * terms_known + words.ids))  # np.isin loads np.ma
-    keys, which = np.unique((text * terms_known + ids)[~there], return_inverse=True)
-    pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
-    new_form, new_term = np.divmod(pairs, max(len(keys), 1))
-    new = Bags.of(keys % terms_known, np.bincount(keys // terms_known, minlength=len(words)))
-    return Deletions(gone_at, gone_term, np.searchsorted(new_form, np.arange(len(gone_at))), new_term, new)
+    keys = (text * terms_known + ids)[~there]
+    which, first = _numbered(keys)
+    _, pairs = np.unique(form[~there] * max(len(first), 1) + which, return_index=True)
+    pairs.sort()  # by form, and for each form in the order of the text
+    pairs = pairs[np.argsort(form[~there][pairs], kind="stable")]
+    new = Bags.of(keys[first] % terms_known, np.bincount(keys[first] // terms_known, minlength=len(words)))
+    return Deletions(
+        gone_at, gone_term, np.searchsorted(form[~there][pairs], np.arange(len(gone_at))), which[pairs], new
+    )
 
 
 def member(values: Ints, among: Ints) -> NDArray[np.bool_]:
@@ -225,41 +234,42 @@ def holding(words: Layout) -> tuple[Ints, Ints]:
 
 
 def _neighbors(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: Ints) -> tuple[Ints, Ints, Ints]:
-    """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves."""
+    """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves, in order."""
     form, count = words.form, len(words.form)
     if not count or words.spans.shape[1] == 1:
         nothing = np.empty(0, np.int64)
         return nothing, nothing, nothing
-    text = owners(words.words)
-    breaks = form[1:] != form[:-1]  # no form is in two texts
-    first = np.concatenate([[0], np.flatnonzero(breaks) + 1])  # of runs of one form
-    last = np.concatenate([first[1:] - 1, [count - 1]])
-    run = np.cumsum(np.concatenate([[0], breaks]))
-
-    def step(at: Ints, by: int) -> Ints:
-        """The next word of the text in one direction, past the deleted form; -1 at the end."""
-        to = np.where(at >= 0, at + by, -1)
-        inside = (to >= 0) & (to < count)
-        to = np.where(inside, to, 0)
-        to = np.where(form[to] == deleted, (first if by < 0 else last)[run[to]] + by, to)
-        inside &= (to >= 0) & (to < count)
-        return np.where(inside & (text[np.where(inside, to, 0)] == text[np.maximum(at, 0)]), to, -1)
-
+    text, points = owners(words.words), (hashes == POINTS[0]) | (hashes == POINTS[1])
+    edges = np.flatnonzero(form[1:] != form[:-1]) + 1  # of runs of one form; no form is in two texts
+    first, run = edges[:-1], np.cumsum(np.bincount(edges, minlength=count))
     deleted = form[first]
-    left, right = step(first, -1), step(last, 1)
-    windows = [np.stack([left, right], axis=1)]
+
+    def joined(a: Ints, b: Ints) -> NDArray[np.bool_]:
+        """Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them."""
+        return (text[a] == text[b]) & ((sentence[a] == sentence[b]) | points[b])
+
+    gap = np.flatnonzero(joined(first - 1, edges[1:]))
+    first, left, right, deleted = first[gap], first[gap] - 1, edges[1:][gap], deleted[gap]
+    windows: list[tuple[Ints, tuple[Ints, ...]]] = [(np.arange(len(gap)), (left, right))]
     if words.spans.shape[1] > 2:
-        windows += [np.stack([step(left, -1), left, right], axis=1), np.stack([left, right, step(right, 1)], axis=1)]
-    points, keys, gaps = (hashes == POINTS[0]) | (hashes == POINTS[1]), [], []
-    for window in windows:
-        # Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them.
-        joined = (sentence[window[:, 1:]] == sentence[window[:, :-1]]) | points[window[:, 1:]]
-        which = np.flatnonzero((window >= 0).all(axis=1) & joined.all(axis=1))
-        keys.append(hashes[window[which, 0]])
-        for column in window[which].T[1:]:
+        begins, ends = np.append(0, edges) - 1, np.append(edges, count)
+        before, after = left - 1, right + 1
+        before = np.where((before >= 0) & (form[before] == deleted), begins[run[before]], before)
+        after = np.where(form[np.minimum(after, count - 1)] == deleted, ends[run[np.minimum(after, count - 1)]], after)
+        some = np.flatnonzero((before >= 0) & joined(before, left))
+        windows.append((some, (before[some], left[some], right[some])))
+        some = np.flatnonzero(after < count)
+        some = some[joined(right[some], after[some])]
+        windows.append((some, (left[some], right[some], after[some])))
+    keys, gaps = [], []
+    for which, (start, *others) in windows:
+        keys.append(hashes[start])
+        for column in others:
             keys[-1] = chain(keys[-1], hashes[column])
         gaps.append(first[which])
-    ids, at = vocabulary.numbers(np.concatenate(keys)), np.concatenate(gaps)
+    at = np.concatenate(gaps)
+    order = np.argsort(at, kind="stable")
+    ids, at = vocabulary.numbers(np.concatenate(keys)[order]), at[order]
     known = np.flatnonzero(ids >= 0)
     return form[at[known]], text[at[known]], ids[known]
 

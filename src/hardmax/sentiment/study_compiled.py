@@ -343,34 +343,3 @@ def _changed(
                 change[k] += _end(z, i, z, head, 1.0 if head == i else keep, V, k)
                 change[k] -= traces.contributions[first + i, k] * words
     return True
-
-
-@njit()
-def of_words(spans: Any, form: Any, contributions: Any, without: Any, left: Any, logit: Any, bias: Any, neutral: Any,
-             least: Any, side: Any) -> Any:  # fmt: skip
-    """`hardmax.sentiment.word_effects.of_words` for one text and one score, of which `side` says the sign."""
-    count, parts, effect = np.zeros(len(contributions), np.int64), np.zeros(len(left)), np.empty(len(left))
-    says, quiet, strongest, largest = np.empty(len(left)), np.empty(len(left), np.bool_), 0.0, 0.0
-    own = np.zeros(len(form))
-    for w in range(len(form)):
-        for length in range(spans.shape[1]):
-            if spans[w, length] >= 0:
-                count[spans[w, length]] += 1
-    for length in range(spans.shape[1]):  # in the order of `hardmax.sentiment.layout.shared`
-        for k in range(length + 1):
-            for w in range(k, len(form)):
-                i = spans[w, length]
-                if i >= 0:
-                    own[w - k] += contributions[i, 0] / (count[i] * (length + 1))
-    for w in range(len(form)):
-        parts[form[w]] += own[w]
-    terms = max(len(contributions) + neutral, 1e-300)
-    for f in range(len(left)):
-        effect[f] = logit * side - without[f, 0] * side
-        says[f] = logit * side - (bias + (without[f, 0] - bias) * ((left[f] + neutral) / terms)) * side
-        strongest, largest = max(strongest, abs(says[f])), max(largest, abs(parts[f]))
-    for f in range(len(left)):
-        against = parts[f] * side < 0 and abs(parts[f]) >= least * largest
-        loud = abs(says[f]) >= least * strongest and says[f] * effect[f] > 0
-        quiet[f] = not (loud and (effect[f] > 0 or against))
-    return effect, quiet, parts

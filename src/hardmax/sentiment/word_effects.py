@@ -17,7 +17,7 @@ deletions leave the other terms where they are, by two facts about the layers. I
    no nearer to the others than a in 2.
 
 Then the sum of the scores changes by the terms removed, added and turned alone. The layers run again for the other
-deletions. In `study_compiled` the same is compiled.
+deletions. `study_numpy` computes this, and `study_compiled` the same in compiled code.
 """
 
 from collections.abc import Sequence
@@ -29,32 +29,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.jit.ways import SMALL, Job
-from hardmax.sentiment.layers_numpy import (
-    Floats,
-    Flow,
-    Ints,
-    Parameters,
-    candidates,
-    contributions,
-    pair_scores,
-    score,
-)
-from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, member, shared
+from hardmax.sentiment.layers_numpy import MANY, Floats, Ints, Parameters, contributions, score
+from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, shared
 from hardmax.sentiment.model import SentimentModel, damped, probabilities
+from hardmax.sentiment.study_numpy import Base, Without, base_of
 from hardmax.text.vocabulary import owners
 
 TRACER = Job("study_compiled.study_bags")  # the compiled layers with all that they find out
-FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
-CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
-MOST_SCORES = 200_000_000  # of the terms that the deletions of one text add; beyond, their deletions are run again
-MANY = 5_000  # terms of one text; in longer texts compiled code is quicker if it is stored
+FEW, FEW_IN_SPACE = 30_000, 5_000  # terms; up to here plain NumPy is quicker than loading the compiled code
 COMPARED = 1_000  # about so many terms of a long text are long enough that another may follow them
-PAIRS = 64  # of the terms that one deletion adds, up to which all pairs are looked at
 NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
-AT_ONCE = 4_000_000  # scores that are held at once
-
-
-Looks = tuple[Floats, Floats, NDArray[np.bool_]]
 
 
 @dataclass(eq=False, slots=True)
@@ -68,8 +52,7 @@ class Study:
         leader: (T,) the leader of each term, as an index among all terms.   since: (T,) as in `Traced`.
         contributions: (T, C') parts of the scores.   logits: (B, C') the scores.
         busy: (T,) as in `Traced`.
-        looks: of each text where its terms that had not settled at layer 0 look for a leader, the scores that they
-            choose there, less a doubt, and (n,) which terms they follow.
+        bases: what is known of each text before anything is deleted, if the layers ran in NumPy.
         given: what `without_each` gives, where it is known already.
         damping: of the model's probabilities.
     """
@@ -84,7 +67,7 @@ class Study:
     busy: NDArray[np.bool_]
     given: tuple[Floats, Ints] | None = None
     damping: float = 0.0
-    looks: "tuple[Looks, ...]" = ()
+    bases: tuple[Base, ...] = ()
 
     def probabilities(self) -> Floats:
         """(B, C) of the texts."""
@@ -94,30 +77,21 @@ class Study:
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
     total, classes = len(words.ids), len(parameters.bias)
-    longest = total if total <= MANY else int(np.diff(words.terms).max())
-    if total > FEW or not TRACER.plain_up_to(MANY, longest):
+    in_space, first = parameters.vectors.shape[1] > 2, parameters.vectors[:total, 0]
+    # Of many copies each is compared with each.
+    if (total > MANY and (in_space or 2 * len(np.unique(first)) < total)) or not TRACER.plain_up_to(
+        FEW_IN_SPACE if in_space else FEW, total
+    ):
         return _compiled(words, found, parameters)
     leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
-    parts, logits, looks = np.empty((total, classes)), np.empty((len(words), classes)), []
+    parts, logits, bases = np.empty((total, classes)), np.empty((len(words), classes)), []
     with TRACER.counted():
         for t, (a, b) in enumerate(pairwise(words.terms.tolist())):
             f, logits[t] = score(parameters.vectors[a:b], parameters, whole=False)
             leader[a:b], since[a:b], busy[a:b] = f.leader + a, f.since, f.busy
             parts[a:b] = contributions(f, parameters)
-            looks.append(_looks(f, parameters.layers))
-    return Study(words, found, parameters, leader, since, parts, logits, busy, looks=tuple(looks))
-
-
-def _looks(f: Flow, layers: int) -> Looks:
-    """The looks of one text without ties; see `Study`."""
-    moving = np.flatnonzero((f.settled > 0) & (not f.busy.all()))
-    term = np.repeat(moving, np.minimum(f.settled[moving], max(layers - 1, 0)) + 1)
-    layer = np.arange(len(term)) - np.searchsorted(term, term)
-    places, target = f.states[layer, term], f.target[layer, term]
-    chosen = (places * f.states[layer, target]).sum(axis=1)
-    followed = np.zeros(len(f.leader), bool)
-    followed[target] = followed[f.leader[moving]] = True
-    return places, chosen - CLOSE * np.abs(chosen), followed
+            bases.append(base_of(parameters.vectors[a:b], f, parameters.layers))
+    return Study(words, found, parameters, leader, since, parts, logits, busy, bases=tuple(bases))
 
 
 def _compiled(words: Layout, found: Deletions, parameters: Parameters) -> Study:
@@ -137,33 +111,28 @@ def without_each(of: Study) -> tuple[Floats, Ints]:
     if of.given is not None:
         return of.given
     words, found, parameters = of.words, of.deletions, of.parameters
-    forms = int(words.forms[-1])
-    text, term_text = owners(words.forms), owners(words.terms)
-    size = np.diff(words.terms)[text]
-    new_ends, again = _added(of, forms)
-    change = np.zeros((forms, len(parameters.bias)))
+    logits, left = np.empty((int(words.forms[-1]), len(parameters.bias))), np.empty(int(words.forms[-1]), np.int64)
     with TRACER.counted():
-        for f in np.flatnonzero(_followed(of, forms) & ~again).tolist():
-            found_ways = _look_again(of, f, int(text[f]))
-            again[f] = found_ways is None
-            change[f] = 0.0 if found_ways is None else found_ways
-    which = np.flatnonzero(again)
-    work = float((size[which] * np.minimum(size[which], COMPARED)).sum()) * parameters.vectors.shape[1]
-    if not TRACER.plain_up_to(SMALL, work):
+        texts = [_without(of, t) for t in range(len(words))]
+    work = sum(len(one.again) * len(one.base.play) * min(len(one.base.play), COMPARED) for one in texts)
+    if not TRACER.plain_up_to(SMALL, work * parameters.vectors.shape[1]):
         of.given = _compiled(words, found, parameters).given
         return without_each(of)
-    weight = (size + parameters.neutral)[:, None]
-    ends = of.contributions * (np.diff(words.terms) + parameters.neutral)[term_text][:, None]
-    total = (of.logits - parameters.bias)[text] * weight + change
-    total += _sums(found.new_at, new_ends[found.new_term]) - _sums(found.gone_at, ends[found.gone_term])
-    left = size - np.diff(found.gone_at) + np.diff(found.new_at)
-    logits = parameters.bias + total / np.maximum(left + parameters.neutral, 1e-300)[:, None]
-    logits[left == 0] = parameters.bias
     with TRACER.counted():
-        for f, t in zip(which.tolist(), text[which].tolist(), strict=True):
-            logits[f] = score(parameters.vectors[_left(of, f, t)], parameters, whole=False)[1]
+        for one, (a, b) in zip(texts, pairwise(words.forms.tolist()), strict=True):
+            for f in one.again.tolist():
+                one.scores[f] = one.run(f)
+            logits[a:b], left[a:b] = one.scores, one.left
     of.given = logits, left
     return of.given
+
+
+def _without(of: Study, t: int) -> Without:
+    words, new, terms = of.words, of.deletions.new.offsets, len(of.words.ids)
+    (a, b), forms = words.terms[t : t + 2].tolist(), (int(words.forms[t]), int(words.forms[t + 1]))
+    z, x = of.parameters.vectors[a:b], of.parameters.vectors[terms + new[t] : terms + new[t + 1]]
+    given = of.deletions, forms, a, int(new[t]), of.parameters, of.contributions[a:b], of.logits[t]
+    return Without(of.bases[t], z, x, *given)
 
 
 def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
@@ -224,17 +193,6 @@ def by_form(of: Study, parts: Floats) -> Floats:
     return found.astype(np.float64, copy=False)
 
 
-def of_words(of: Study, label: int, row: int) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """For one text (F,) the effects of its forms on a class, whether they are neutral, and their parts of a score."""
-    logits, left = without_each(of)
-    if len(of.parameters.bias) > 1 or TRACER.plain(len(of.leader)):
-        return *effects(of, np.array([label])), by_form(of, of.contributions[:, row])
-    from hardmax.sentiment.study_compiled import of_words as compiled
-
-    numbers = float(of.logits[0, 0]), float(of.parameters.bias[0]), of.parameters.neutral, NEUTRAL, 2.0 * label - 1.0
-    return compiled(of.words.spans, of.words.form, of.contributions, logits, left, *numbers)
-
-
 def log_odds(logits: Floats, label: NDArray[np.integer] | np.integer) -> Floats:
     """(B,) log p / (1 - p) of one class per row, or of one for all rows, from scores (B, C').
 
@@ -251,116 +209,6 @@ def log_odds(logits: Floats, label: NDArray[np.integer] | np.integer) -> Floats:
     others[every, label] = -np.inf
     top = others.max(axis=1, initial=-np.inf)
     return np.asarray(logits[every, label] - top - np.log(np.exp(others - top[:, None]).sum(axis=1)))
-
-
-def _sums(at: Ints, values: Floats) -> Floats:
-    """(F, C') sums of rows of values; those of f are at[f]:at[f + 1]."""
-    rows = owners(at)
-    return np.stack([np.bincount(rows, column, len(at) - 1) for column in values.T], axis=1)
-
-
-def _followed(of: Study, forms: int) -> NDArray[np.bool_]:
-    """(F,) whether a term that is removed with a form is followed by one that stays."""
-    found, leader, terms = of.deletions, of.leader, max(len(of.leader), 1)
-    own = leader == np.arange(len(leader))
-    followers = np.bincount(leader, minlength=terms) - np.bincount(np.flatnonzero(own), minlength=terms)
-    form, term = owners(found.gone_at), found.gone_term
-    both = ~own[term] & member(form * terms + leader[term], form * terms + term)  # leader and follower are removed
-    outside = np.bincount(form, followers[term] - both, forms) > 0
-    return outside | (np.bincount(form, of.busy[term], forms) > 0)
-
-
-def _look_again(of: Study, f: int, t: int) -> Floats | None:
-    """(C',) the change of the sum of the scores where followers of what form f removes from text t find other heads.
-
-    None if it is not certain that nothing else changes: see `hardmax.sentiment.study_compiled`.
-    """
-    found, parameters, (a, b) = of.deletions, of.parameters, of.words.terms[t : t + 2]
-    places, floors, followed = of.looks[t]
-    gone = found.gone_term[found.gone_at[f] : found.gone_at[f + 1]] - a
-    if of.busy[a:b].all() or followed[gone].any():
-        return None
-    z, stays = parameters.vectors[a:b], np.ones(b - a, bool)
-    stays[gone] = False
-    left = np.flatnonzero(stays)
-    who = left[~stays[of.leader[a:b][left] - a]]
-    x, norm = z[who], np.sqrt((z[left] ** 2).sum(axis=1))
-    near, mine = CLOSE * np.sqrt((x**2).sum(axis=1)) * norm.max(initial=0.0), np.searchsorted(left, who)
-    some = candidates(z[left], mine, norm, near)
-    head, best = np.empty(len(who), np.int64), np.empty(len(who))
-    for rows in np.array_split(np.arange(len(who)), 1 + len(who) * len(some) // AT_ONCE):
-        scores = pair_scores(z[left], mine[rows], some)
-        head[rows], best[rows] = left[some[scores.argmax(axis=1)]], scores.max(axis=1, initial=-np.inf)
-        if ((scores >= (best - near)[rows, None]).sum(axis=1) > 1).any():
-            return None
-    leads = of.since[a:b] == 0
-    leads[who[head == who]] = True  # nobody is left that it would follow
-    new = parameters.vectors[len(of.words.ids) + found.new_term[found.new_at[f] : found.new_at[f + 1]]]
-    if not leads[head].all() or (x @ places.T >= floors).any() or (x @ new.T >= (best - near)[:, None]).any():
-        return None
-    rest = np.where(head == who, 1.0, parameters.rest[parameters.layers])[:, None]
-    ends = (rest * x + (1.0 - rest) * z[head]) @ parameters.scores.T
-    return np.asarray(ends.sum(axis=0) - of.contributions[a + who].sum(axis=0) * (b - a + parameters.neutral))
-
-
-def _added(of: Study, forms: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """(X, C') final scores of the terms that deletions add, and (F,) whether one of a form changes other terms."""
-    found, parameters, terms = of.deletions, of.parameters, len(of.words.ids)
-    new = parameters.vectors[terms:]
-    ends = new @ parameters.scores.T
-    if parameters.layers == 0 or not len(new):
-        return ends, np.zeros(forms, bool)
-    rest, calm = parameters.rest[parameters.layers], np.zeros(len(new), bool)
-    target, best = np.full(len(new), -1), np.zeros(len(new))
-    for t in np.flatnonzero(np.diff(found.new.offsets)).tolist():
-        a, b = of.words.terms[t], of.words.terms[t + 1]
-        mine = slice(int(found.new.offsets[t]), int(found.new.offsets[t + 1]))
-        if a == b or (mine.stop - mine.start) * (b - a) > MOST_SCORES or of.busy[a:b].all():
-            continue
-        places, floors, _ = of.looks[t]
-        z = parameters.vectors[a:b]
-        reached = (z * parameters.vectors[of.leader[a:b]]).sum(axis=1)
-        for some in np.array_split(np.arange(mine.start, mine.stop), 1 + (mine.stop - mine.start) * (b - a) // AT_ONCE):
-            x = parameters.vectors[terms + some]
-            scores, own = x @ z.T, (x * x).sum(axis=1)
-            band = CLOSE * max(float(reached.max(initial=0.0)), float(own.max(initial=0.0)))
-            arg = scores.argmax(axis=1)
-            top = scores[np.arange(len(some)), arg]
-            clear = ((scores >= (np.maximum(top, own) - band)[:, None]).sum(axis=1) + (own >= top - band)) == 1
-            leads = own > top
-            calm[some] = clear & (leads | (of.since[a + arg] == 0)) & (scores < reached - band).all(axis=1)
-            calm[some] &= (x @ places.T < floors).all(axis=1)
-            target[some], best[some] = np.where(leads, -1, a + arg), np.maximum(top, own)
-    follows = calm & (target >= 0)
-    ends[follows] = rest * ends[follows] + (1.0 - rest) * (parameters.vectors[target[follows]] @ parameters.scores.T)
-    form, term = owners(found.new_at), found.new_term
-    to = target[term]
-    gone = (to >= 0) & member(form * terms + to, owners(found.gone_at) * terms + found.gone_term)
-    changes = ~calm[term] | gone
-    # Of several terms that come together, none may follow another.
-    count = np.bincount(form, minlength=forms)[form]
-    many = (count > 1) & ~changes
-    length = np.sqrt((new[term] ** 2).sum(axis=1))
-    longest = np.zeros(forms)
-    np.maximum.at(longest, form[many], length[many])
-    many &= length * longest[form] >= best[term] * (1.0 - CLOSE)  # <a, a'> <= |a| |a'|
-    changes |= many & (count > PAIRS)
-    which = np.flatnonzero(many & (count <= PAIRS))
-    first = np.searchsorted(form, form[which])
-    pair = np.repeat(which, count[which])
-    other = np.arange(len(pair)) + np.repeat(first - np.cumsum(count[which]) + count[which], count[which])
-    close = (new[term[pair]] * new[term[other]]).sum(axis=1) >= best[term[pair]] * (1.0 - CLOSE)
-    changes[pair[close & (pair != other)]] = True
-    return ends, np.bincount(form, changes, forms) > 0
-
-
-def _left(of: Study, f: int, t: int) -> Ints:
-    """The rows of the vectors of the terms of text t without the form f."""
-    found, start, stop = of.deletions, of.words.terms[t], of.words.terms[t + 1]
-    stays = np.ones(stop - start, bool)
-    stays[found.gone_term[found.gone_at[f] : found.gone_at[f + 1]] - start] = False
-    new = found.new_term[found.new_at[f] : found.new_at[f + 1]]
-    return np.concatenate([start + np.flatnonzero(stays), len(of.words.ids) + new])
 
 
 def study_texts(model: SentimentModel, texts: Sequence[str]) -> tuple[Study, Names]:

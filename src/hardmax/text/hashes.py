@@ -5,7 +5,7 @@ among a million share a 64-bit hash with probability about 3e-8; the table check
 is one array, which can be stored and mapped into memory as it is: nothing has to be built when a model is loaded.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -15,7 +15,10 @@ Keys = NDArray[np.uint64]
 GOLDEN, MIX, WORD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xCBF29CE484222325
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ALL = 0xFFFFFFFFFFFFFFFF
+SEVERAL = 1000  # words; for fewer, and for those seen before, one by one is quicker
+LONG = 50  # letters; longer words are hashed one by one, so that a very long one is not a loop over all words
 _LOOKS = np.arange(8, dtype=np.uint64)  # slots that are looked at together
+FEW = 10_000  # keys; for more of them one slot at a time is quicker
 
 
 @lru_cache(maxsize=1 << 16)
@@ -31,6 +34,30 @@ def word_hash(form: str) -> int:
         h = ((h ^ code) * MIX) & _ALL
     h = ((h ^ (h >> 32)) * GOLDEN) & _ALL
     return h ^ (h >> 29)
+
+
+def word_hashes(forms: Sequence[str]) -> Keys:
+    """The hashes of words, letter by letter for all of them at once.
+
+    Example:
+        >>> word_hashes(["good", "film", ""]).tolist() == [word_hash(word) for word in ("good", "film", "")]
+        True
+    """
+    if len(forms) <= SEVERAL:
+        return np.array(list(map(word_hash, forms)), np.uint64)
+    size = np.fromiter(map(len, forms), np.int64, len(forms))
+    order = np.argsort(-size, kind="stable")
+    at, h = (np.cumsum(size) - size)[order], np.full(len(forms), np.uint64(WORD))
+    codes = np.frombuffer("".join(forms).encode("utf-32-le", "surrogatepass"), np.uint32)
+    longer = len(forms) - np.searchsorted(np.sort(size), np.arange(min(int(size.max()), LONG)), side="right")
+    for k, count in enumerate(longer.tolist()):  # the words of more than k letters
+        h[:count] = (h[:count] ^ codes[at[:count] + k]) * np.uint64(MIX)
+    h = (h ^ (h >> np.uint64(32))) * np.uint64(GOLDEN)
+    found = np.empty(len(forms), np.uint64)
+    found[order] = h ^ (h >> np.uint64(29))
+    for f in np.flatnonzero(size > LONG).tolist():
+        found[f] = word_hash(forms[f])
+    return found
 
 
 def chain(before: Keys, word: Keys) -> Keys:
@@ -98,12 +125,15 @@ def find(table: Keys, bits: int, keys: Keys) -> NDArray[np.int64]:
     found = np.full(keys.size, -1, np.int64)
     open_, place, tag = np.arange(keys.size), keys & mask, keys >> shift
     while open_.size:
-        slots = table[(place[:, None] + _LOOKS) & mask]
-        ends = (slots >> shift == tag[:, None]) | (slots == EMPTY)
-        first = np.arange(len(slots)), ends.argmax(axis=1)
-        slot, ended = slots[first], ends[first]
-        same = ended & (slot != EMPTY)
+        if open_.size > FEW:
+            slot, step = table[place & mask], np.uint64(1)
+        else:
+            slots, step = table[(place[:, None] + _LOOKS) & mask], np.uint64(_LOOKS.size)
+            ends = (slots >> shift == tag[:, None]) | (slots == EMPTY)
+            slot = slots[np.arange(len(slots)), ends.argmax(axis=1)]
+        empty = slot == EMPTY
+        same = (slot >> shift == tag) & ~empty
         found[open_[same]] = slot[same] & ((np.uint64(1) << shift) - np.uint64(1))
-        on = ~ended
-        open_, place, tag = open_[on], place[on] + np.uint64(_LOOKS.size), tag[on]
+        on = np.flatnonzero(~(same | empty))
+        open_, place, tag = open_[on], place[on] + step, tag[on]
     return found

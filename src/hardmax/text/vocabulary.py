@@ -13,9 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from hardmax.errors import BadInput
 from hardmax.io.scratch import empty
 from hardmax.jit.ways import WORTH_COMPILING, Job
-from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, slots_for, term_hashes, word_hash
+from hardmax.text.hashes import (
+    Keys,
+    bits_for,
+    chain,
+    empty_table,
+    fill,
+    find,
+    slots_for,
+    term_hashes,
+    word_hash,
+    word_hashes,
+)
 from hardmax.text.tokenizer import Tokenizer
-from hardmax.text.words import Word, split, terms
+from hardmax.text.words import Cut, Word, cut, numbered, split, terms
 
 if TYPE_CHECKING:
     from hardmax.text.ngrams import Lookup
@@ -228,14 +239,26 @@ class Vocabulary:
         """The words of a text."""
         return split(text) if self.tokenizer is None else self.tokenizer.words(text)
 
-    def spans(self, hashes: Keys, sentence: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(W, L) the known term of l + 1 words that ends at each word, or -1; W words by their hashes and sentences."""
-        n, shape = len(hashes), (len(hashes), self.ngrams)
-        keys, inside, found = np.zeros(shape, np.uint64), np.zeros(shape, bool), np.full(shape, -1)
-        for k in range(min(self.ngrams, n)):
-            keys[k:, k] = chain(keys[k - 1 : -1, k - 1], hashes[k:]) if k else hashes
-            inside[k:, k] = sentence[k:] == sentence[: n - k]
-        found[inside] = self.numbers(keys[inside])
+    def cut(self, text: str) -> Cut:
+        """The words of a text as arrays."""
+        if self.tokenizer is None:
+            return cut(text)
+        words = self.tokenizer.words(text)
+        form, forms = numbered([word.form for word in words])
+        return Cut(forms, form, *np.array([word[1:] for word in words], np.int64).reshape(-1, 3).T.copy())
+
+    def spans(self, hashes: Keys, form: NDArray[np.int64], sentence: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(W, L) the known term of l + 1 words that ends at each word, or -1; of W words by form and sentence.
+
+        Args:
+            hashes: of the forms.
+        """
+        found, each = np.full((len(form), self.ngrams), -1), hashes[form]
+        found[:, 0], keys = self.numbers(hashes)[form], each
+        for k in range(1, min(self.ngrams, len(form))):
+            inside = np.flatnonzero(sentence[k:] == sentence[:-k])
+            keys = chain(keys[:-1], each[k:])
+            found[inside + k, k] = self.numbers(keys[inside])
         return found
 
     def numbers(self, hashes: Keys) -> NDArray[np.int64]:
@@ -251,11 +274,12 @@ class Vocabulary:
             [[-1, -1], [-1, -1], [0, -1], [-1, -1], [-1, -1], [0, 1]]
         """
         hashes = np.array([word_hash(word.form) for word in words], np.uint64)
-        return self.spans(hashes, np.array([word.sentence for word in words], np.int64))
+        return self.spans(hashes, np.arange(len(words)), np.array([word.sentence for word in words], np.int64))
 
     def bag(self, text: str) -> list[int]:
         """Numbers of the distinct known terms of one text, in order of appearance, without compiled code."""
-        found = self.known(self.words(text))
+        words = self.cut(text)
+        found = self.spans(word_hashes(words.forms), words.form, words.sentence)
         return list(dict.fromkeys(found[found >= 0].tolist()))
 
     def bags(self, texts: Sequence[str], few: int = FEW) -> Bags:
