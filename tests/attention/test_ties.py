@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hardmax.attention.ties import EPS, integers, products, rounding_bound, scores_are_exact, tie_band, widths
+from hardmax.attention.ties import EPS, Rows, products, rounding_bound, scores_are_exact, tie_band, widths
 from hardmax.cloud.metric import metric
 
 
@@ -125,8 +125,11 @@ floats = st.floats(-1e100, 1e100, allow_nan=False, allow_subnormal=True)
 @settings(derandomize=True, deadline=None)
 @given(arrays(np.float64, (3, 2), elements=floats))
 def test_integers_times_the_power_are_the_floats(values):
-    whole, e = integers(values)
-    assert all(Fraction(n, 2**e) == Fraction(x) for n, x in zip(whole.ravel(), values.ravel().tolist(), strict=True))
+    rows = Rows(values)
+    whole, e = rows[:], rows.exponent
+    assert all(
+        Fraction(int(n), 2**e) == Fraction(x) for n, x in zip(whole.ravel(), values.ravel().tolist(), strict=True)
+    )
 
 
 def test_the_bands_are_those_of_the_proof():
@@ -158,19 +161,20 @@ def test_sums_are_exact_below_2_to_the_53_and_not_beyond(largest, dim):
 
 
 def test_zeros_change_no_exponent():
-    whole, e = integers(np.array([0.0, 6.0, 0.25]))
-    assert (whole.tolist(), e) == ([0, 24, 1], 2)
-    whole, e = integers(np.array([6.0, 0.0, 2.0**70]))
-    assert (whole.tolist(), e) == ([6, 0, 2**70], 0)
+    rows = Rows(np.array([0.0, 6.0, 0.25]))
+    assert (rows[:].tolist(), rows.exponent) == ([0, 24, 1], 2)
+    rows = Rows(np.array([6.0, 0.0, 2.0**70]))
+    assert (rows[:].tolist(), rows.exponent) == ([6, 0, 2**70], 0)
 
 
 @pytest.mark.parametrize("largest", [3, 2**20, 2**40, 2**61, 2**80])
 def test_integers_are_narrow_where_they_fit_and_products_are_exact(largest):
     values = np.array([[1.0, -float(largest)], [0.5, 2.0], [0.0, float(largest)]])
-    wide, e = integers(values)
-    narrow, same = integers(values, narrow=True)
-    assert same == e
-    assert narrow.tolist() == wide.tolist()
-    assert (narrow.dtype == np.int64) == (largest < 2**61)
-    exact = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in wide.tolist()] for x in wide.tolist()]
-    assert products(narrow, narrow.T).tolist() == exact
+    rows = Rows(values)
+    whole, wide = rows[:], [[int(2 * x) for x in row] for row in values.tolist()]
+    assert rows.exponent == 1
+    assert whole.tolist() == wide
+    assert rows[np.array([2, 0])].tolist() == [wide[2], wide[0]]
+    assert (whole.dtype == np.int64) == (largest < 2**61)
+    exact = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in wide] for x in wide]
+    assert products(whole, whole.T).tolist() == exact

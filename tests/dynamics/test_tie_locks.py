@@ -5,11 +5,12 @@ import pytest
 
 import hardmax as hx
 from hardmax.attention.search import Scores
+from hardmax.attention.ties import Rows
 from hardmax.cloud.metric import metric
 from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.certificate import TIE
 from hardmax.dynamics.engine import Run
-from hardmax.dynamics.tie_locks import Case, ExactTies, FloatTies
+from hardmax.dynamics.tie_locks import Case, ExactTies, FloatTies, _sum
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 
@@ -129,9 +130,9 @@ def test_points_and_the_places_they_tend_to_must_both_be_level():
     ):
         run, _, exact = judges(Z)
         run.target[pair], exact.base_of[pair] = ends, -1
-        exact.whole[pair] = np.array(points) * 4
-        exact.whole[:4] = np.array(Z[:4]) * 4
-        exact.whole[6:] = np.array(Z[6:]) * 4
+        places = np.array(Z)
+        places[pair] = points
+        exact.whole = Rows(places)
         assert holds_for(exact, pair, own) is holds
 
 
@@ -242,6 +243,6 @@ def test_sums_of_points_are_exact_at_any_size(scale):
     Z = np.array([*SQUARE, [0.5, 0.0]]) * scale + 3.0
     _, _, exact = judges(Z)
     weight = np.array([3, 2**30, 1, 7])
-    sums = exact._sum(np.arange(4), weight)
+    sums = _sum(exact.whole[np.arange(4)], weight)
     whole = [[int(x) for x in row] for row in exact.whole[:4].tolist()]
     assert sums.tolist() == [sum(w * row[k] for w, row in zip(weight.tolist(), whole, strict=True)) for k in range(2)]

@@ -125,16 +125,8 @@ class Scores:
 
                 find_plane(queries, rows, points, widths, target, best, second)
             else:
-                from hardmax.attention.search_shells import Shells
-
                 own = np.arange(a) if own is None else np.ascontiguousarray(own, np.int64)
-                shells = Shells(queries, points, *self._bounds())
-                if dim > 3 and self._suits_cones(shells, rows, widths, own, target, best, second):
-                    del shells  # memory for the cones
-                    tied = self._by_cones(resolution, close, target, best, second)
-                    shells = None if tied else Shells(queries, points, *self._bounds())
-                if shells is not None:
-                    shells.find(rows, widths, own, target, best, second)
+                tied = self._find_in_space(rows, widths, own, resolution, close, target, best, second)
             del rows, widths
         if not plain:
             job.ready = True
@@ -169,6 +161,26 @@ class Scores:
             widths = np.ascontiguousarray(self.query_norms, np.float64), float(resolution)
         sets = find_by_cones(self.queries, self.points, *widths, close, target, best, second, number)
         return None if sets is None else (number, sets)
+
+    def _find_in_space(
+        self, rows: Ints, widths: Floats, own: Ints, resolution: Floats | float, close: Floats | None, target: Ints,
+        best: Floats, second: Floats,
+    ) -> tuple[NDArray[np.int32], list[Ints]] | None:  # fmt: skip
+        """By shells, or by cones, if these suit the cloud."""
+        from hardmax.attention.search_shells import Shells
+
+        if self.queries.shape[1] > 3:
+            shells = Shells(self.queries, self.points, *self._bounds())
+            suited = self._suits_cones(shells, rows, widths, own, target, best, second)
+            if not suited:
+                shells.find(rows, widths, own, target, best, second)
+                return None
+            del shells  # memory for the cones
+            tied = self._by_cones(resolution, close, target, best, second)
+            if tied is not None:
+                return tied
+        Shells(self.queries, self.points, *self._bounds()).find(rows, widths, own, target, best, second)
+        return None
 
     def _suits_cones(
         self, shells: "Shells", rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hardmax.attention.row_sets import RowSets
+from hardmax.attention.row_sets import RowSets, distinct
 from hardmax.cloud.tokens import Floats, Ints
 
 BLOCK = 1 << 16  # scores held at once: they stay in the cache
@@ -75,12 +75,19 @@ def find_longest(
 
 def collect_dense(queries: Floats, floor: Floats, points: Floats) -> RowSets:
     """For each query all j with <q_i, z_j> >= floor_i."""
-    counts, found = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
+    which, sets = [np.empty(0, np.int64)], list[Ints]()
+    counts, found, waiting = list[Ints](), list[Ints](), 0
     for some, scores in _blocks(queries, np.arange(len(queries)), points):
         row, index = np.nonzero(scores >= floor[some, None])
         counts.append(np.bincount(row, minlength=len(some)))
         found.append(index)
-    return RowSets.of(np.cumsum(np.concatenate(counts)), np.concatenate(found))
+        waiting += len(index)
+        if waiting > BLOCK or some[-1] == len(queries) - 1:  # many rows have the same sets: these are kept once
+            numbers, new = distinct(np.concatenate(counts), np.concatenate(found))
+            which.append(numbers + len(sets))
+            sets += new
+            counts, found, waiting = [], [], 0
+    return RowSets.numbered(np.concatenate(which), sets)
 
 
 def _blocks(queries: Floats, rows: Ints, points: Floats) -> Iterator[tuple[Ints, Floats]]:

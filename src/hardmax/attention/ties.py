@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.cloud.metric import Metric, lengths
-from hardmax.cloud.tokens import Floats
+from hardmax.cloud.tokens import Floats, Ints
 from hardmax.shapes import Array, Float, checked
 
 EPS = 2.0**-52
@@ -147,23 +147,44 @@ def _grid(array: Floats) -> float | None:
     return None
 
 
-def integers(values: Floats, narrow: bool = False) -> tuple[NDArray[Any], int]:
-    """Python integers N and an exponent e with values = N 2^-e exactly; `narrow`: int64, if all of them fit.
+def _odd_parts(values: Floats) -> tuple[Ints, Ints]:
+    """Odd integers N and powers p with values = N 2^p exactly; 0 and 0 for 0."""
+    mantissa, exponent = np.frexp(values)
+    odd = np.ldexp(mantissa, 53).astype(np.int64)  # exact: a float64 has 53 bits
+    lowest_bit = odd & -odd
+    twos = np.maximum(np.frexp(lowest_bit.astype(np.float64))[1] - 1, 0)  # of zero, none
+    odd >>= twos
+    return odd, np.where(odd == 0, 0, exponent.astype(np.int64) - 53 + twos)
+
+
+class Rows:
+    """The rows of an array as integers times 2^-exponent: int64 if all of them fit, else Python integers.
+
+    They are made when they are asked for: those of a large cloud would take much memory.
 
     Example:
-        >>> integers(np.array([0.75, -2.0]))
-        (array([3, -8], dtype=object), 2)
+        >>> rows = Rows(np.array([[0.75, -2.0], [1.0, 0.0]]))
+        >>> rows[np.array([1])], rows.exponent
+        (array([[4, 0]]), 2)
     """
-    mantissa, exponent = np.frexp(values)
-    whole = np.ldexp(mantissa, 53).astype(np.int64)  # exact: a float64 has 53 bits
-    lowest_bit = whole & -whole
-    twos = np.maximum(np.frexp(lowest_bit.astype(np.float64))[1] - 1, 0)  # of zero, none
-    whole >>= twos
-    power = np.where(whole == 0, 0, exponent.astype(np.int64) - 53 + twos)
-    e = max(0, -int(power.min(initial=0)))
-    if narrow and int((np.frexp(whole.astype(np.float64))[1] + power + e).max(initial=0)) <= NARROW:
-        return whole << (power + e), e
-    return np.left_shift(whole.astype(object), (power + e).astype(object)), e
+
+    def __init__(self, values: Floats) -> None:
+        self.values, lowest, highest = values, 0, -np.inf
+        for start in range(0, len(values), PAIRS):
+            odd, power = _odd_parts(values[start : start + PAIRS])
+            lowest = min(lowest, int(power.min(initial=0)))
+            highest = max(highest, int((np.frexp(odd.astype(np.float64))[1] + power).max(initial=0)))
+        self.exponent = -lowest
+        self._type = np.int64 if highest + self.exponent <= NARROW else object
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        values = self.values[rows]
+        found = np.empty(values.shape, self._type)
+        for start in range(0, len(values), PAIRS):
+            odd, power = _odd_parts(values[start : start + PAIRS])
+            shift = (power + self.exponent).astype(self._type)
+            found[start : start + PAIRS] = np.left_shift(odd.astype(self._type), shift)
+        return found
 
 
 def products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
@@ -205,17 +226,23 @@ def weighted_mean(points: Float[Array, "n d"], weights: Float[Array, " n"]) -> F
         array([0.2])
     """
     total = float(weights.sum())
-    return np.array([_exact_sum(weights * points[:, k]) / total for k in range(points.shape[1])])
+    return np.array([_exact_sum(points[:, k], weights) / total for k in range(points.shape[1])])
 
 
-def _exact_sum(values: Floats) -> float:
-    """The sum, rounded once.
+def _exact_sum(values: Floats, weights: Floats) -> float:
+    """The sum of the products, which are rounded, rounded once."""
+    blocks = (slice(start, start + PAIRS) for start in range(0, len(values), PAIRS))
+    return fsum(x for block in blocks for x in _parts(weights[block] * values[block]))
+
+
+def _parts(values: Floats) -> list[float]:
+    """Few numbers with the same sum, exactly.
 
     With n + 2 <= 2^b and |v| <= 2^e, v + 2^(b+e) - 2^(b+e) is v up to a multiple of 2^(b+e-53), exactly. Sums of n such
     parts are less than 2^(b+e), so they are exact, too; and what is left of v goes the same way.
     """
     if len(values) < FEW_SUMMANDS:
-        return fsum(values.tolist())
+        return values.tolist()
     rest, sums, bits = values, list[float](), (len(values) + 2).bit_length()
     for _ in range(PARTS):
         if not (largest := float(np.abs(rest).max())) < HUGE:
@@ -225,5 +252,5 @@ def _exact_sum(values: Floats) -> float:
         rest = rest - part
         sums.append(float(part.sum()))
         if not rest.any():
-            return fsum(sums)
-    return fsum(sums + rest.tolist())
+            return sums
+    return sums + rest.tolist()

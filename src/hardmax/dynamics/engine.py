@@ -121,7 +121,8 @@ def search(
     else:
         q, own, power = queries[active], scaled[active], power[active]
     width = _width(flag.at(layer), own, largest, power)
-    scores, resolution = Scores(q, own, points, norms, metric.condition), np.inf if small else RESOLUTION * largest
+    scores = Scores(q, own, points, norms, metric.condition)
+    resolution: Floats | float = np.inf if small else RESOLUTION * largest
     if not small and (width > resolution * own).any():  # seldom, so there is no array of these numbers
         resolution = np.maximum(width, resolution * own)
     return Search(scores, power, width, scores.find(resolution, active, width), largest)
@@ -349,7 +350,7 @@ class Run:
         base = self.cloud.points.take(np.maximum(self.target[points], 0), axis=0)
         row = self._late[points]
         late = np.flatnonzero(row >= 0)
-        rows = row[late]
+        rows = row[late].astype(np.int64)
         base[late] = self._bases[rows]
         return base, late, rows
 

@@ -256,7 +256,7 @@ def limit_of_rest(run: Run, index: Ints, unseen: Callable[[Run], bool], origin: 
             return None
         if not len(run.active) and (origin is None or not origin.waits(run)):
             break
-        if run.layer >= run.max_layers or run.unchanged_for >= run.patience:
+        if run.layer == run.max_layers or run.unchanged_for >= run.patience:
             return None
         run.move(look) if origin is None else origin.move(run, look)
     if origin is not None:

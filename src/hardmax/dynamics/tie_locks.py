@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import Scores
-from hardmax.attention.ties import FEW_SUMMANDS, NARROW, PAIRS, integers, products, weighted_mean
+from hardmax.attention.ties import FEW_SUMMANDS, NARROW, PAIRS, Rows, products, weighted_mean
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
 
@@ -173,8 +173,8 @@ class ExactTies:
 
     def __init__(self, run: "Run") -> None:
         self.run = run
-        self.whole, self.exponent = integers(run.cloud.points, narrow=True)
-        self.A = None if run.metric.A is None else integers(run.metric.A, narrow=True)[0]
+        self.whole = Rows(run.cloud.points)
+        self.A = None if run.metric.A is None else Rows(run.metric.A)[:]
         self.bases: list[tuple[int, ...]] = []
         self._known: dict[tuple[int, ...], int] = {}
         self.base_of = np.full(len(run.role), -1, np.int64)  # point -> number of its base
@@ -186,7 +186,7 @@ class ExactTies:
         blurred = len(rows) - (int(self.seen_from(rows, case.others).sum()) if holds else 0)
         self.run.undecided += blurred
         self.run.inexact_ties += blurred
-        return np.array([x / (t[-1] << self.exponent) for x in t[:-1]])
+        return np.array([x / (t[-1] << self.whole.exponent) for x in t[:-1]])
 
     def face(self, case: Case) -> tuple[tuple[int, ...], bool]:
         """t, and whether (2), (3), (4) and the second half of (1) hold."""
@@ -200,13 +200,14 @@ class ExactTies:
             if t != own:
                 return own, False
         point, unit = np.array(t[:-1], dtype=object), t[-1]
-        if (self._sum(case.others, weight) * unit != point * total).any():  # (2)
+        here = self.whole[case.others]
+        if (_sum(here, weight) * unit != point * total).any():  # (2)
             return t, False
         query = self._queries(point)
         level, rest = divmod(query.dot(point), unit)
         if rest or (products(bases[:, :-1], query) != level * bases[:, -1]).any():  # (3)
             return t, False
-        if (products(self.whole[case.others], query) != level).any():  # (1)
+        if (products(here, query) != level).any():  # (1)
             return t, False
         return t, case.own is not None or not query.any() or self._supports(query, level)  # (4)
 
@@ -217,7 +218,7 @@ class ExactTies:
         if len(near) > 1000:
             size = max(abs(x) for x in query)
             scores = run.points @ np.array([x / size for x in query])
-            floor = level / (size << self.exponent) - 1e-12 * np.abs(scores).max()
+            floor = level / (size << self.whole.exponent) - 1e-12 * np.abs(scores).max()
             near = np.flatnonzero(scores >= floor)
         return bool((products(self.whole[near], query) <= level).all())
 
@@ -227,14 +228,6 @@ class ExactTies:
         level = products(queries, self.whole[others[0]])
         same = products(queries, bases[:, :-1].T) == products(level[:, None], bases[:, -1][None])
         return np.asarray(same.all(axis=1) & np.isin(rows, self.run.exactly_tied), dtype=bool)
-
-    def _sum(self, others: Ints, weight: Ints) -> NDArray[np.object_]:
-        """The points of T, each as often as there are tokens."""
-        here = self.whole[others]
-        if here.dtype == object:
-            return products(weight.astype(object), here)
-        high, low = here >> NARROW // 2, here & (1 << NARROW // 2) - 1  # sums of the halves fit into int64
-        return products(weight, high).astype(object) * (1 << NARROW // 2) + products(weight, low)
 
     def _shares(self, others: Ints, weight: NDArray[Any]) -> tuple[Ints, Ints]:
         """The numbers of the bases of T, and how much weight is on each."""
@@ -264,6 +257,14 @@ class ExactTies:
 
     def _queries(self, z: NDArray[Any]) -> NDArray[Any]:
         return z if self.A is None else products(z, self.A.T)
+
+
+def _sum(rows: NDArray[Any], weight: Ints) -> NDArray[np.object_]:
+    """Rows of integers, each so many times."""
+    if rows.dtype == object:
+        return products(weight.astype(object), rows)
+    high, low = rows >> NARROW // 2, rows & (1 << NARROW // 2) - 1  # sums of the halves fit into int64
+    return products(weight, high).astype(object) * (1 << NARROW // 2) + products(weight, low)
 
 
 def _mean(rows: Floats, weight: Floats) -> Floats:
