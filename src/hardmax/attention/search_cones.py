@@ -280,7 +280,7 @@ def _room(array, size):  # type: ignore[no-untyped-def]
     """The array, or a longer one with the same numbers."""
     if size <= array.shape[0]:
         return array
-    longer = np.empty(2 * size, np.int32)
+    longer = np.empty(size + size // 4, np.int32)
     for x in range(array.shape[0]):
         longer[x] = array[x]
     return longer
@@ -291,7 +291,7 @@ def _wide_room(array, size):  # type: ignore[no-untyped-def]
     """The same for coordinates."""
     if size <= array.shape[1]:
         return array
-    longer = np.empty((array.shape[0], 2 * size), np.float32)
+    longer = np.empty((array.shape[0], size + size // 4), np.float32)
     for k in range(array.shape[0]):
         for x in range(array.shape[1]):
             longer[k, x] = array[k, x]

@@ -22,6 +22,7 @@ counted in averaging layers. The tokens that were given have no error: floats ar
 their scores can be compared exactly as Python integers.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, fsum, sqrt
 from typing import Any
@@ -226,13 +227,18 @@ def weighted_mean(points: Float[Array, "n d"], weights: Float[Array, " n"]) -> F
         array([0.2])
     """
     total = float(weights.sum())
-    return np.array([_exact_sum(points[:, k], weights) / total for k in range(points.shape[1])])
+    parts = [slice(start, start + PAIRS) for start in range(0, len(points), PAIRS)]
+    return np.array([exact_sum(weights[p] * points[p, k] for p in parts) / total for k in range(points.shape[1])])
 
 
-def _exact_sum(values: Floats, weights: Floats) -> float:
-    """The sum of the products, which are rounded, rounded once."""
-    blocks = (slice(start, start + PAIRS) for start in range(0, len(values), PAIRS))
-    return fsum(x for block in blocks for x in _parts(weights[block] * values[block]))
+def exact_sum(blocks: Iterable[Floats]) -> float:
+    """The sum of all numbers, rounded once.
+
+    Example:
+        >>> exact_sum([np.array([1e16, 1.0]), np.array([-1e16])])
+        1.0
+    """
+    return fsum(x for block in blocks for x in _parts(block))
 
 
 def _parts(values: Floats) -> list[float]:

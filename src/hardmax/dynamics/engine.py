@@ -310,18 +310,18 @@ class Run:
 
     def _decide(self, active: Ints, target: Ints) -> None:
         leaders = active[target == active]
-        self.settle(leaders, LEADER, leaders, self.points[leaders])
+        self.settle(leaders, LEADER, leaders)
         follows_leader = np.flatnonzero((target >= 0) & (target != active))
         follows_leader = follows_leader[self.role[target[follows_leader]] == LEADER]
-        to = target[follows_leader]
-        self.settle(active[follows_leader], FOLLOWER, to, self.points[to])
+        self.settle(active[follows_leader], FOLLOWER, target[follows_leader])
 
-    def settle(self, points: Ints, role: int, target: Ints | int, base: Floats) -> None:
-        """Record that from this layer on `points` follow `target` forever and approach `base`."""
+    def settle(self, points: Ints, role: int, target: Ints | int, base: Floats | None = None) -> None:
+        """Record that from this layer on `points` follow `target` forever and approach `base`; None: the target."""
         self.role[points] = role
         self.decided_at[points] = self.layer
         self.target[points] = target
         if self.layer > 0 or role == TIE:  # else base and offset are known from where the points were
+            base = self.points[target] if base is None else base
             self._keep(points, base, self.points[points] - base)
 
     def _keep(self, points: Ints, base: Floats, offset: Floats) -> None:

@@ -107,7 +107,7 @@ def limit_in_plane(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     target[system] = rest.whole_target()
     groups, undecided = rest.whole_groups(), rest.undecided
     if origin is not None and origin.stays:
-        more = origin.undecided(tokens, problem, decided_at, target, rest.centers.take(cluster, axis=0), groups)
+        more = origin.undecided(tokens, problem, decided_at, target, (rest.centers, cluster), groups)
         if more is None:
             return None
         groups, undecided = (*groups, tuple(range(n))), undecided + more
@@ -181,7 +181,7 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     target[index] = rest.whole_target()
     groups, undecided = rest.whole_groups(), rest.undecided
     if origin is not None and origin.stays:
-        more = origin.undecided(cloud.tokens, problem, decided_at, target, rest.centers.take(cluster, axis=0), groups)
+        more = origin.undecided(cloud.tokens, problem, decided_at, target, (rest.centers, cluster), groups)
         if more is None:
             return None
         groups, undecided = (*groups, tuple(range(n))), undecided + more

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from hardmax.attention.ties import tie_band, weighted_mean
+from hardmax.attention.ties import PAIRS, exact_sum, tie_band, weighted_mean
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.certificate import TIE
@@ -53,26 +53,31 @@ class Origin:
         return np.flatnonzero(~run.cloud.points.any(axis=1))
 
     def undecided(
-        self,
-        tokens: Floats,
-        problem: Problem,
-        decided_at: Ints,
-        target: Ints,
-        limit: Floats,
+        self, tokens: Floats, problem: Problem, decided_at: Ints, target: Ints, ends: tuple[Floats, Ints],
         groups: tuple[tuple[int, ...], ...],
-    ) -> int | None:
+    ) -> int | None:  # fmt: skip
         """Of the claim that the token stays, how many comparisons are undecided; None if it does not hold.
 
         (1) and (2) of `hardmax.dynamics.tie_locks` within the tie band, and exactly if nothing is undecided; the others
         hold for a query of 0.
+
+        Args:
+            ends: centers, and the center where each token ends.
         """
-        others = np.ones(len(tokens))
-        others[self.index] = 0.0
-        offset = tokens - limit
+        (centers, cluster), others = ends, len(tokens) - len(self.index)
+        if decided_at.any():
+            return None
+        count = np.bincount(cluster, minlength=len(centers)).astype(np.float64)
+        count[cluster[self.index[0]]] -= len(self.index)
         band = 4 * tie_band(problem.tie_tolerance).own
-        drift = np.abs(weighted_mean(offset, others)).max()
-        off = np.abs(weighted_mean(limit, others)).max() > band * _longest(problem, tokens)
-        if decided_at.any() or off or drift > band * np.sqrt((offset * offset).sum(axis=1).max()):
+        if np.abs(weighted_mean(centers, count)).max() > band * _longest(problem, tokens):
+            return None
+        parts, farthest, dim = _parts(len(tokens)), 0.0, tokens.shape[1]
+        drift = [exact_sum(tokens[p, k] - centers[cluster[p], k] for p in parts) / others for k in range(dim)]
+        for p in parts:
+            offset = tokens[p] - centers.take(cluster[p], axis=0)
+            farthest = max(farthest, float((offset * offset).sum(axis=1).max()))
+        if np.abs(drift).max() > band * np.sqrt(farthest):
             return None
         return int(not _is_mean(tokens, target, groups, self.index))
 
@@ -90,7 +95,11 @@ def origin_of(cloud: Cloud, problem: Problem) -> Origin | None:
 
 
 def _longest(problem: Problem, tokens: Floats) -> float:
-    return float(problem.matrix.norms(tokens).max())
+    return max(float(problem.matrix.norms(tokens[p]).max()) for p in _parts(len(tokens)))
+
+
+def _parts(n: int) -> list[slice]:
+    return [slice(start, start + PAIRS) for start in range(0, n, PAIRS)]
 
 
 def _is_mean(tokens: Floats, target: Ints, groups: tuple[tuple[int, ...], ...], own: Ints) -> bool:
