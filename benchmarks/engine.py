@@ -126,15 +126,25 @@ def one_layer(bars: Bars, sizes: tuple[int, ...]) -> None:
     bars.check(all_same, text, True)
 
 
-def peak_megabytes() -> float:
-    """The largest resident size of this process so far."""
+def peak_megabytes(run: Callable[[], Any]) -> float:
+    """By how much the resident size of this process grows while something runs."""
     import resource
 
-    try:
+    def size(name: str) -> float:
         with open("/proc/self/status") as status:  # getrusage would also count the parent of a forked process
-            return float(next(line for line in status if line.startswith("VmHWM:")).split()[1]) / 1024
-    except (OSError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
+            return float(next(line for line in status if line.startswith(name)).split()[1]) / 1024
+
+    try:
+        with open("/proc/self/clear_refs", "w") as peak:
+            peak.write("5")  # the largest size so far is the present one
+        before = size("VmRSS:")
+        run()
+        return size("VmHWM:") - before
+    except (OSError, StopIteration):  # not Linux: from the largest size so far on
+        unit = 2**20 if sys.platform == "darwin" else 1024
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+        run()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit - before
 
 
 def _on_sphere(x: np.ndarray) -> np.ndarray:
@@ -166,10 +176,9 @@ def limit_alone(kind: str, n: int, d: int) -> None:
     rng = np.random.default_rng(n + d)
     hx.limit(rng.standard_normal((max(2000, n // 50), d)), ALPHA)  # compiles
     Z = CLOUDS[kind](rng, n, d)
-    hx.limit(Z[: n // 8], ALPHA)
-    before = peak_megabytes()
+    hx.limit(CLOUDS[kind](rng, n // 8, d), ALPHA)  # loads and compiles what clouds of this kind need
+    peak = peak_megabytes(lambda: hx.limit(Z, ALPHA)) / (Z.nbytes / 2**20)
     equilibrium = hx.limit(Z, ALPHA)
-    peak = (peak_megabytes() - before) / (Z.nbytes / 2**20)
     numbers = rng.random(1_000_000)
     sort = processor_time(lambda: np.sort(numbers), 5)
     seconds = processor_time(lambda: hx.limit(Z, ALPHA), 5)

@@ -33,6 +33,7 @@ WIDEST = 0.05  # of what is close, relative to |z_i|_A max|z|_A: where it is mor
 SMALL = 1024  # up to this many distinct tokens the margin is exact; else it is this at most:
 RESOLUTION = 2.0**-20
 MANY, NARROW = 1024, 2.0**-6  # queries, and slack relative to |z_i|_A max|z|_A: boxes of directions pay
+MEMORY = 1 << 16  # queries: what is known of so many stays in the cache
 Bools = NDArray[np.bool_]
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -99,9 +100,12 @@ def look(
         for k in range(d):
             coordinate = max(coordinate, abs(x[i, k]))
     # What follows has one entry for each token that looks, `token` its number: at later layers these are few.
-    token, named, rows = np.empty(looking, np.int64), np.empty(looking, np.int64), np.empty(looking, np.int64)
-    q, own_norm, slack = np.empty((looking, d)), np.empty(looking), np.empty(looking)
+    # If all of them look, it is what is there already.
+    token, rows, slack = np.empty(looking, np.int64), np.empty(looking, np.int64), np.empty(looking)
     best, second = np.empty(looking), np.empty(looking)
+    named = guess if looking == n else np.empty(looking, np.int64)
+    own_norm = norm if looking == n else np.empty(looking)
+    q = x if looking == n and not len(A) else np.empty((looking, d))
     c = 0
     for i in range(n):
         if unclear[i]:
@@ -157,7 +161,9 @@ def look(
         unit = 1 / (np.sqrt(d) * coordinate)
         some = rows[:count]
         if count >= MANY and 2 < d <= 4 and wide <= NARROW:
-            compare_by_direction(some, q, x, seen, unit, slack, named, best, second)
+            part = max(MEMORY, 16 * len(seen))  # for each part, all keys are looked at
+            for start in range(0, count, part):
+                compare_by_direction(some[start : start + part], q, x, seen, unit, slack, named, best, second)
         else:
             per_length, size, reach = np.empty(looking), np.empty(looking), np.empty(looking)
             for c in some:

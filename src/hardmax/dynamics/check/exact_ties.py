@@ -23,16 +23,26 @@ MANY = 16  # tokens are counted by their ends where there are no more than so ma
 
 def whole(values: Floats) -> Exact:
     """All values times one power of two that makes them integers, of 64 bits where these suffice."""
-    mantissa, exponent = np.frexp(values)
-    digits = np.ldexp(mantissa, 53).astype(np.int64)  # a float64 has 53 bits
-    lowest = exponent + np.frexp((digits & -digits).astype(np.float64))[1] - 54  # the power of the last bit that is set
-    some = digits != 0
-    shift = -int(lowest[some].min(initial=0))
-    if int(exponent[some].max(initial=-shift)) + shift < 63:
+    shift, highest = 0, -np.inf
+    for start in range(0, len(values), PART):  # what is known of so many stays in the cache
+        digits, exponent = _digits(values[start : start + PART])
+        some = digits != 0
+        # The power of the last bit that is set:
+        lowest = exponent + np.frexp((digits & -digits).astype(np.float64))[1] - 54
+        shift = max(shift, -int(lowest[some].min(initial=0)))
+        highest = max(highest, exponent[some].max(initial=-shift))
+    if highest + shift < 63:
         return np.ldexp(values, shift).astype(np.int64)
+    digits, exponent = _digits(values)
     return np.left_shift(digits.astype(object), (exponent - 53 + shift).clip(0).astype(object)) >> (
         (53 - shift - exponent).clip(0).astype(object)
     )
+
+
+def _digits(values: Floats) -> tuple[Ints, NDArray[np.int32]]:
+    """Integers of 53 bits and exponents, values = digits 2^(exponent - 53)."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(mantissa, 53).astype(np.int64), exponent
 
 
 def product(a: Exact, b: Exact) -> Exact:
@@ -268,7 +278,8 @@ class ExactClaims:
 
     @cached_property
     def _box(self) -> tuple[list[int], list[int]]:
-        return self.whole.min(axis=0).tolist(), self.whole.max(axis=0).tolist()
+        columns = self.whole.T  # one by one: NumPy is slow along a long first axis
+        return [int(column.min()) for column in columns], [int(column.max()) for column in columns]
 
     def _mean(self, number: int) -> Base:
         """The mean of the ends of a group, exactly; before it, those of the groups that its tokens are tied to."""

@@ -94,7 +94,7 @@ def _behind_pairs(
     done = np.flatnonzero(follows & (replay.decided[key] < layer) & (replay.role[key] != TIE))
     order = done[np.lexsort((replay.target[key[done]], row[done]))]
     twice = (row[order[1:]] == row[order[:-1]]) & (replay.target[key[order[1:]]] == replay.target[key[order[:-1]]])
-    longest = float(np.linalg.norm(x, axis=1).max())
+    longest = float(np.linalg.norm(x, axis=1).max()) if twice.any() else 0.0
     for r in np.unique(row[order[1:]][twice]):
         here = done[row[done] == r]
         gone = behind_another(replay, layer, q[r], 0 if power is None else int(power[r]), key[here], longest)

@@ -366,7 +366,7 @@ def wrong_figures(c: "Certificate", margin: float, undecided: int, flag: Any) ->
 
 
 def longest(x: Floats) -> float:
-    return float(np.linalg.norm(x, axis=1).max())
+    return float(np.sqrt(np.einsum("ij,ij->i", x, x).max()))
 
 
 def scaled(matrix: Any) -> tuple[Floats | None, float]:

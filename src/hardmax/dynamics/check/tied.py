@@ -128,16 +128,21 @@ def farthest(x: Floats, limits: Floats, A: Floats | None, room: float) -> Floats
     first, which = distinct(limits)
     t = limits[first]
     query = t if A is None else t @ A
-    low, high = np.minimum.reduce(x), np.maximum.reduce(x)
+    low, high = box_of(x)
     most = np.maximum(query * low, query * high).sum(axis=1)
     left = np.flatnonzero(~(most <= np.einsum("ij,ij->i", query, t) + room))
     most[left] = _range(query[left], x)[0]
     return np.asarray(most[which])
 
 
+def box_of(x: Floats) -> Floats:
+    """(2, d) the least and the largest coordinates, column by column: NumPy is slow along a long first axis."""
+    return np.array([[column.min() for column in x.T], [column.max() for column in x.T]])
+
+
 def _size(queries: Floats, x: Floats, room: float) -> Floats:
     """max_x |<query, x>| for each query, or a bound that is at most half of `room`."""
-    most = np.abs(queries) @ np.abs(x).max(axis=0)
+    most = np.abs(queries) @ np.maximum(*np.abs(box_of(x)))
     left = np.flatnonzero(~(most <= room / 2))
     most[left] = np.maximum(*_range(queries[left], x))
     return np.asarray(most)
@@ -145,7 +150,7 @@ def _size(queries: Floats, x: Floats, room: float) -> Floats:
 
 def _off_face(queries: Floats, level: Floats, t: Floats, base: Floats, room: float) -> Floats:
     """max_x |<query, x> - level| over the base for each query, or a bound that is at most half of `room`."""
-    if len(t) == 1 and (bound := np.abs(queries) @ np.abs(base - t).max(axis=0)) <= room / 2:
+    if len(t) == 1 and (bound := np.abs(queries) @ np.maximum(*np.abs(box_of(base - t)))) <= room / 2:
         return np.asarray(bound)
     return np.asarray(np.maximum(*_range(queries, base) - level * SIGNS))
 
