@@ -12,7 +12,7 @@ from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.bodies import Hull
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.engine import RESOLUTION, SMALL, Run, Search, search
+from hardmax.dynamics.engine import RESOLUTION, SMALL, Run, search
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.origin import Origin, origin_of
 from hardmax.dynamics.passive import Cells, History
@@ -137,8 +137,8 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
 
         <q, w^k> = (1 - rho^k) <q, l> + rho^k <q, w> <= b - rho^k depth |z|_A,
 
-    which is out of reach as long as rho^k depth > reach max|z|_A: tested at every layer. At layer 0 the body lies
-    inside all scores of those who are not settled.
+    which is out of reach as long as rho^k depth > reach max|z|_A: tested at every layer, at layer 0 for all who are not
+    followers with a clear gap.
     """
     if len(cloud.points) <= SMALL:
         return None
@@ -149,12 +149,16 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
         return None
     leads = found.clear & (target == np.arange(len(target)))
     settled = found.clear & leads[target] & ~leads
-    ordinary, depth = _ordinary(cloud.points, settled, leads, found, problem.matrix)
+    others = np.flatnonzero(~settled & (norms > 0.0))
+    lowest, blur = float((found.found.best[others] / norms[others]).min()), (found.flag[others] / norms[others]).max()
+    ordinary, depth = _ordinary(cloud.points, settled, leads, norms, lowest, problem.matrix)
+    if not depth(lowest) > 2.0 * blur:
+        return None
     points, index = np.flatnonzero(~ordinary), np.flatnonzero(~ordinary[cloud.point_of])
     first = found.of(points if origin is None else points[norms[points] > 0.0], points)
     won = found.clear & np.isfinite(found.found.gap)
     margin = float((found.found.gap[won] / found.scale[won]).min(initial=np.inf))
-    del found, norms, leads, settled, ordinary, points, won  # memory for what follows
+    del found, norms, leads, settled, ordinary, others, points, won  # memory for what follows
     if first is None:
         return None
 
@@ -192,15 +196,14 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
 
 
 def _ordinary(
-    points: Floats, settled: NDArray[np.bool_], leads: NDArray[np.bool_], found: Search, matrix: Metric
+    points: Floats, settled: NDArray[np.bool_], leads: NDArray[np.bool_], norms: Floats, lowest: float, matrix: Metric
 ) -> tuple[NDArray[np.bool_], Callable[[float], float]]:
     """Which points are ordinary, and the depth of the body that holds them for queries of best scores from b |z|_A on.
 
-    The body is a ball, or a polytope if that holds more.
+    The body is a ball, or a polytope if that holds more. Whoever is not settled has a best score of lowest |z|_A at
+    least.
     """
-    norms = found.scores.query_norms
-    others = ~settled & (norms > 0.0)
-    low = LOW * float((found.found.best[others] / norms[others]).min())
+    low = LOW * lowest
     ordinary = settled & (norms < low)
     if matrix.A is not None:  # the longest point sets the width of bands
         size = lengths(points)
