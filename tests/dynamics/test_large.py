@@ -171,6 +171,19 @@ def test_nobody_could_look_at_those_who_are_set_aside(kind, alpha, rests):
     assert kind == "ball" or all(good for _, good, *_ in layers) == (alpha == 1.0)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_wide_tie_at_layer_0_reaches_nobody_who_is_set_aside(seed, monkeypatch):
+    """Regression: with this tolerance, ties of layer 0 lost tokens that had been set aside."""
+    monkeypatch.setattr(limit_module, "LARGE", 1000)
+    corners = clouds_in_space(3)["corners with ties"][:8] * [3, 1, 1]
+    Z = np.concatenate((corners, 0.97 * np.random.default_rng(seed).uniform(-1, 1, (1500, 3))))
+    found = hx.limit(Z, tie_tolerance=0.04)
+    monkeypatch.setattr(limit_module, "LARGE", 10**9)
+    whole = hx.limit(Z, tie_tolerance=0.04)
+    assert found == whole
+    assert found.certificate == whole.certificate
+
+
 def test_a_large_cloud_without_a_clear_leader_is_left_to_the_engine():
     Z = np.random.default_rng(0).normal(size=(N, 3))
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)  # within the tolerance, everyone is tied with someone
