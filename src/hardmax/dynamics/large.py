@@ -12,7 +12,7 @@ from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.bodies import Hull
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.engine import RESOLUTION, SMALL, Run, search
+from hardmax.dynamics.engine import RESOLUTION, SMALL, Run, Search, search
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.origin import Origin, origin_of
 from hardmax.dynamics.passive import Cells, History
@@ -26,6 +26,8 @@ MOST_ATTEMPTS = 6
 LOW = 0.97  # of the least best score of a token that is not settled at layer 0: tokens in the ball are shorter
 MOST = 0.6  # of the tokens: a ball that holds more is not compared with a polytope
 FEW_FACETS = 4  # dimensions in which a polytope has few facets
+LASTING = 3  # layers for which nobody should see ordinary tokens
+WORTH = 0.2  # of the tokens: fewer are not set aside
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +131,8 @@ def system_and_cells(
     return rest, history, Cells(history, sample)
 
 
-def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium | None:
-    """The same in other dimensions.
+def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium | Search | None:
+    """The same in other dimensions; the search of layer 0, if it tells that the engine is needed for the whole cloud.
 
     A follower w of a leader l is ordinary if it has a clear gap at layer 0 and is inside a body from which nobody sees
     it later: a query q = A z of layer k with best score b sees w^k = l + rho^k (w - l) at
@@ -146,14 +148,16 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     found = search(cloud.points, None, problem.matrix, flag_of(problem, cloud.dim), False)
     norms, target = found.scores.query_norms, found.found.target
     if np.count_nonzero(norms == 0.0) > (origin is not None):
-        return None
+        return found
     leads = found.clear & (target == np.arange(len(target)))
     settled = found.clear & leads[target] & ~leads
     others = np.flatnonzero(~settled & (norms > 0.0))
     lowest, blur = float((found.found.best[others] / norms[others]).min()), (found.flag[others] / norms[others]).max()
     ordinary, depth = _ordinary(cloud.points, settled, leads, norms, lowest, problem.matrix)
-    if not depth(lowest) > 2.0 * blur:
-        return None
+    rho = 1.0 / (1.0 + problem.alpha)
+    lasting = rho**LASTING * depth(lowest) > 2.0 * RESOLUTION * found.largest
+    if not lasting or not depth(lowest) > 2.0 * blur or np.count_nonzero(ordinary) < WORTH * len(ordinary):
+        return found
     points, index = np.flatnonzero(~ordinary), np.flatnonzero(~ordinary[cloud.point_of])
     first = found.of(points if origin is None else points[norms[points] > 0.0], points)
     won = found.clear & np.isfinite(found.found.gap)

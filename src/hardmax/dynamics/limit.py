@@ -17,7 +17,7 @@ from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.batch import Batch, for_each_step, of_cloud, run_each
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.engine import RESOLUTION, Run
+from hardmax.dynamics.engine import RESOLUTION, Run, Search
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import NotCertified, NotExact
 
@@ -144,13 +144,17 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
+    first: Search | None = None
     if cloud.n >= LARGE:
         from hardmax.dynamics import large
 
-        found = (large.limit_in_plane if cloud.dim == 2 else large.limit_in_space)(cloud, problem, max_layers)
-        if found is not None:
-            return found
-    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
+        known = (large.limit_in_plane if cloud.dim == 2 else large.limit_in_space)(cloud, problem, max_layers)
+        if isinstance(known, Equilibrium):
+            return known
+        first = known
+        del known
+    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers, first=first)
+    del first  # memory for the layers
     # Waiting until followers merge with their leaders in float64 is pointless where comparisons are undecided already
     # and rational arithmetic can take over.
     rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0

@@ -268,3 +268,16 @@ def test_groups_that_are_tied_to_each_other_in_a_long_chain_are_refused():
     target[tied] = -1 - np.minimum(np.arange(len(tied)), len(groups) - 1)
     forged = replace(c, target=target, groups=groups)
     assert "follows another set than its group" in forged.check(Z)[0]
+
+
+@pytest.mark.parametrize("n", [600, 10_000])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_limit_that_is_not_finite_is_refused_wherever_it_stands(n, value):
+    """Regression: a follower decided late could have a NaN in its limit, which no later layer meets."""
+    Z = np.random.default_rng(0).standard_normal((n, 3))
+    c = hx.limit(Z).certificate
+    late = np.flatnonzero(c.decided_at > 0)
+    for token in (int(late[0]), int(late[-1]), int(np.flatnonzero(c.role == 0)[0])):
+        limit = np.array(c.limit)
+        limit[token, 0] = value
+        assert replace(c, limit=limit).check(Z) == ["limit holds a number that is not finite"]

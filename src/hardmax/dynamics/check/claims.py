@@ -128,6 +128,11 @@ def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) ->
     return mistyped(c, tokens) or misvalued(c, len(tokens), roles)
 
 
+@np.errstate(over="ignore", invalid="ignore")
+def _finite(x: Floats) -> bool:
+    return bool(np.isfinite(x.sum()) or np.isfinite(x).all())  # the sum is known much faster
+
+
 def misvalued(c: "Certificate", n: int, roles: tuple[int, ...]) -> list[str]:
     """The same for values only, where types and shapes are as they should be."""
     wrong = []
@@ -135,6 +140,8 @@ def misvalued(c: "Certificate", n: int, roles: tuple[int, ...]) -> list[str]:
         wrong.append(f"role holds something else than {', '.join(ROLE_NAMES[r] for r in roles)}")
     if c.decided_at.min() < 0:
         wrong.append("decided_at holds a negative layer")
+    if c.limit.dtype != object and not _finite(c.limit):
+        wrong.append("limit holds a number that is not finite")
     grouped = (c.role == TIE) | (c.role == PATTERN)
     if c.target.max() >= n or c.target.min() < -len(c.groups) or ((c.target < 0) != grouped).any():
         wrong.append("target does not name a token (leader, follower) or a group (tie, pattern)")
