@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hardmax.attention.ties import EPS, Rows, products, rounding_bound, scores_are_exact, tie_band, widths
+from hardmax.attention.ties import EPS, IntegerRows, products, rounding_bound, scores_are_exact, tie_band, widths
 from hardmax.cloud.metric import metric
 
 
@@ -125,7 +125,7 @@ floats = st.floats(-1e100, 1e100, allow_nan=False, allow_subnormal=True)
 @settings(derandomize=True, deadline=None)
 @given(arrays(np.float64, (3, 2), elements=floats))
 def test_integers_times_the_power_are_the_floats(values):
-    rows = Rows(values)
+    rows = IntegerRows(values)
     whole, e = rows[:], rows.exponent
     assert all(
         Fraction(int(n), 2**e) == Fraction(x) for n, x in zip(whole.ravel(), values.ravel().tolist(), strict=True)
@@ -161,16 +161,16 @@ def test_sums_are_exact_below_2_to_the_53_and_not_beyond(largest, dim):
 
 
 def test_zeros_change_no_exponent():
-    rows = Rows(np.array([0.0, 6.0, 0.25]))
+    rows = IntegerRows(np.array([0.0, 6.0, 0.25]))
     assert (rows[:].tolist(), rows.exponent) == ([0, 24, 1], 2)
-    rows = Rows(np.array([6.0, 0.0, 2.0**70]))
+    rows = IntegerRows(np.array([6.0, 0.0, 2.0**70]))
     assert (rows[:].tolist(), rows.exponent) == ([6, 0, 2**70], 0)
 
 
 @pytest.mark.parametrize("largest", [3, 2**20, 2**40, 2**61, 2**80])
 def test_integers_are_narrow_where_they_fit_and_products_are_exact(largest):
     values = np.array([[1.0, -float(largest)], [0.5, 2.0], [0.0, float(largest)]])
-    rows = Rows(values)
+    rows = IntegerRows(values)
     whole, wide = rows[:], [[int(2 * x) for x in row] for row in values.tolist()]
     assert rows.exponent == 1
     assert whole.tolist() == wide

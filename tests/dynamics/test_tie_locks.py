@@ -5,7 +5,7 @@ import pytest
 
 import hardmax as hx
 from hardmax.attention.search import Scores
-from hardmax.attention.ties import Rows
+from hardmax.attention.ties import IntegerRows
 from hardmax.cloud.metric import metric
 from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.certificate import TIE
@@ -132,7 +132,7 @@ def test_points_and_the_places_they_tend_to_must_both_be_level():
         run.target[pair], exact.base_of[pair] = ends, -1
         places = np.array(Z)
         places[pair] = points
-        exact.whole = Rows(places)
+        exact.whole = IntegerRows(places)
         assert holds_for(exact, pair, own) is holds
 
 

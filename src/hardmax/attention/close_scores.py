@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.row_sets import RowSets
-from hardmax.attention.ties import EPS, NARROW, PAIRS, WIDEST, Rows, products
+from hardmax.attention.ties import EPS, NARROW, PAIRS, WIDEST, IntegerRows, products
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 
@@ -141,8 +141,8 @@ def _largest_integers(points: Floats, A: Floats | None, i: Ints, j: Ints, starts
     """Which pairs reach the largest <A z_i, z_j> of their run of pairs (from each of `starts` on), as integers."""
     used, place = np.unique(np.concatenate([i, j]), return_inverse=True)
     place = place.reshape(2, -1)
-    whole = Rows(points[used])[:]
-    query = whole if A is None else products(whole, Rows(A)[:].T)
+    whole = IntegerRows(points[used])[:]
+    query = whole if A is None else products(whole, IntegerRows(A)[:].T)
     if int(np.abs(query).max()) * int(np.abs(whole).max()) * whole.shape[1] >= 1 << NARROW:
         query, whole = query.astype(object), whole.astype(object)
     score = query[place[0], 0] * whole[place[1], 0]

@@ -158,13 +158,13 @@ def _odd_parts(values: Floats) -> tuple[Ints, Ints]:
     return odd, np.where(odd == 0, 0, exponent.astype(np.int64) - 53 + twos)
 
 
-class Rows:
+class IntegerRows:
     """The rows of an array as integers times 2^-exponent: int64 if all of them fit, else Python integers.
 
     They are made when they are asked for: those of a large cloud would take much memory.
 
     Example:
-        >>> rows = Rows(np.array([[0.75, -2.0], [1.0, 0.0]]))
+        >>> rows = IntegerRows(np.array([[0.75, -2.0], [1.0, 0.0]]))
         >>> rows[np.array([1])], rows.exponent
         (array([[4, 0]]), 2)
     """

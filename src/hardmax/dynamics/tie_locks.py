@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import Scores
-from hardmax.attention.ties import FEW_SUMMANDS, NARROW, PAIRS, Rows, products, weighted_mean
+from hardmax.attention.ties import FEW_SUMMANDS, NARROW, PAIRS, IntegerRows, products, weighted_mean
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
 
@@ -173,8 +173,8 @@ class ExactTies:
 
     def __init__(self, run: "Run") -> None:
         self.run = run
-        self.whole = Rows(run.cloud.points)
-        self.A = None if run.metric.A is None else Rows(run.metric.A)[:]
+        self.whole = IntegerRows(run.cloud.points)
+        self.A = None if run.metric.A is None else IntegerRows(run.metric.A)[:]
         self.bases: list[tuple[int, ...]] = []
         self._known: dict[tuple[int, ...], int] = {}
         self.base_of = np.full(len(run.role), -1, np.int64)  # point -> number of its base

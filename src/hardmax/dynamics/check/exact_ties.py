@@ -27,10 +27,10 @@ def whole(values: Floats) -> Exact:
     for start in range(0, len(values), PART):  # what is known of so many stays in the cache
         digits, exponent = _digits(values[start : start + PART])
         some = digits != 0
-        # The power of the last bit that is set:
-        lowest = exponent + np.frexp((digits & -digits).astype(np.float64))[1] - 54
-        shift = max(shift, -int(lowest[some].min(initial=0)))
-        highest = max(highest, exponent[some].max(initial=-shift))
+        if some.any():
+            # The power of the last bit that is set:
+            lowest = exponent + np.frexp((digits & -digits).astype(np.float64))[1] - 54
+            shift, highest = max(shift, -int(lowest[some].min())), max(highest, int(exponent[some].max()))
     if highest + shift < 63:
         return np.ldexp(values, shift).astype(np.int64)
     digits, exponent = _digits(values)
