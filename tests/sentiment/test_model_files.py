@@ -265,3 +265,10 @@ def test_damping_makes_sure_texts_less_sure_and_keeps_the_order_and_the_class_fr
     np.testing.assert_array_equal((p.max(axis=1) > q.max(axis=1))[here != usual], (here > usual)[here != usual])
     for text, row in zip(texts, q, strict=True):
         np.testing.assert_array_equal(calm.probabilities([text])[0], row)
+
+
+def test_a_label_with_half_of_a_character_is_refused_and_nothing_is_written(tmp_path):
+    model = replace(random_model(), classes=("a\ud800", "b"))
+    with pytest.raises(BadInput, match="half of a character"):
+        save_model(model, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []

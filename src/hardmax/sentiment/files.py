@@ -212,6 +212,8 @@ def _plain(label: object) -> Label:
         raise BadInput(
             f"a label of type {type(value).__name__} cannot be stored", found=repr(label), fix="use str or int labels"
         )
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise BadInput("a label holds half of a character, which no file can store", found=ascii(value))
     return value
 
 
