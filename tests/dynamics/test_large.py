@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.dynamics import engine, large, plane
+from hardmax.attention.search import RESOLUTION
+from hardmax.dynamics import large, plane
 from hardmax.dynamics import limit as limit_module
 from large_clouds import N, clouds, clouds_in_space
 
@@ -166,7 +167,7 @@ def test_nobody_could_look_at_those_who_are_set_aside(kind, alpha, rests, monkey
         here = followed + (1.0 + alpha) ** -layer * (Z[aside] - followed)
         norms = np.linalg.norm(points, axis=1)
         gap = (points @ points.T).max(axis=1) - (points @ here.T).max(axis=1)
-        narrowest = max(blur, engine.RESOLUTION) * norms.max()
+        narrowest = max(blur, RESOLUTION) * norms.max()
         asking = (points @ points.T).max(axis=1) >= lowest * norms
         assert not good or (gap[asking] > narrowest * norms[asking]).all()
     assert kind == "ball" or all(good for _, good, *_ in layers) == (alpha == 1.0)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from hardmax.attention.row_sets import RowSets
 from hardmax.attention.search_dense import TINY, collect_dense, faint_rows, find_dense, find_longest, norm_reach
+from hardmax.attention.ties import WIDEST, Band
+from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit.ways import Job
 from hardmax.shapes import Array, Float, Int, checked
@@ -28,6 +30,10 @@ FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing
 TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
 CONE_QUERIES, CONE_SAMPLE = 4096, 512  # from how many queries on cones may pay beyond space, and how many of them tell
 CONES_FROM = {4: 1 << 15, 5: 1 << 18}  # queries by dimension; in others cones pay only where many queries are tied
+
+# Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
+# be the narrowest, since a figure for every gap would cost far more than finding the targets.
+RESOLUTION = 2.0**-20
 
 # What goes the plain way, the dense search, while its compiled code is not in memory; by dimension, 3 for all above 2.
 _FIND = {1: Job("search_tree._find"), 2: Job("search_plane._search"), 3: Job("search_shells._search")}
@@ -258,3 +264,89 @@ class Scores:
         which = np.empty(len(self.queries), np.int64)
         which[rows], which[zero] = found.which, len(sets) + (best[zero] > band[zero])
         return RowSets.numbered(which, [*sets, everyone, everyone[:0]])
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is known of some points at a layer before anything is decided, all (a,) but `scores` and `largest`.
+
+    Attributes:
+        scores: of these points with all points; their queries and A-norms are in units of `power`.
+        power: factors of the queries, powers of two.
+        flag: scores within these of the best are too close for float64.
+        found: the best point and the gap to the second.
+        largest: max_j |z_j|_A.
+    """
+
+    scores: Scores
+    power: Floats
+    flag: Floats
+    found: Found
+    largest: float
+
+    @property
+    def scale(self) -> Floats:
+        """|z_i|_A max|z|_A, the unit of margins."""
+        return self.scores.query_norms * self.largest
+
+    @property
+    def clear(self) -> NDArray[np.bool_]:
+        """Whether float64 can tell whom they follow."""
+        return self.found.gap > self.flag
+
+    def width(self, band: Band, layer: int) -> Floats:
+        """Scores within these of the best are within a band."""
+        return _width(band.at(layer), self.scores.query_norms, self.largest, self.power)
+
+    def of(self, rows: Ints, points: Ints) -> "Search | None":
+        """The same for some of the points, among points that are all they can see; None if they see others."""
+        place = np.full(len(self.scores.points), -1, np.int64)
+        place[points] = np.arange(len(points))
+        whole, tied = self.scores, self.found.tied
+        seen = whole.points.take(points, axis=0)
+        same = whole.queries is whole.points and len(rows) == len(points)
+        queries = seen if same else whole.queries.take(rows, axis=0)
+        some = replace(
+            whole, queries=queries, query_norms=whole.query_norms[rows], points=seen,
+            point_norms=whole.point_norms[points],
+        )  # fmt: skip
+        target = place[self.found.target[rows]]
+        if tied is not None:
+            number = np.full(len(self.flag), -1, np.int64)
+            number[self.found.gap <= self.flag] = tied.which
+            number = number[rows]
+            tied = replace(tied, which=number[number >= 0]).used().renamed(place)
+        if (target < 0).any() or (tied is not None and (tied.members < 0).any()):
+            return None
+        found = Found(target, self.found.best[rows], self.found.gap[rows], tied)
+        return Search(some, self.power[rows], self.flag[rows], found, self.largest)
+
+
+@np.errstate(over="ignore")
+def _width(coefficients: tuple[float, float], own: Floats, largest: float, power: Floats) -> Floats:
+    a, b = coefficients
+    return np.asarray(a * own * largest + np.minimum(b * largest * largest * power, WIDEST))
+
+
+def search(
+    points: Floats, active: Ints | None, metric: Metric, flag: Band, small: bool, layer: int = 0,
+    largest: float | None = None,
+) -> Search:  # fmt: skip
+    """Find whom the points `active` follow, and the gaps: up to the resolution, or all of them if the cloud is small.
+
+    None: all points. Scores, bands and gaps of a query are all in units of its power of two.
+    """
+    queries, scaled, power = metric.normalized.looks(points)
+    norms = scaled / power if np.ndim(power) else scaled
+    largest = float(norms.max()) if largest is None else largest
+    power = np.broadcast_to(power, len(queries))
+    if active is None or len(active) == len(queries):
+        active, q, own = None, queries, scaled
+    else:
+        q, own, power = queries[active], scaled[active], power[active]
+    width = _width(flag.at(layer), own, largest, power)
+    scores = Scores(q, own, points, norms, metric.condition)
+    resolution: Floats | float = np.inf if small else RESOLUTION * largest
+    if not small and (width > resolution * own).any():  # seldom, so there is no array of these numbers
+        resolution = np.maximum(width, resolution * own)
+    return Search(scores, power, width, scores.find(resolution, active, width), largest)

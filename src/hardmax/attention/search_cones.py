@@ -11,6 +11,8 @@ which are scored in float64. Equal directions, of which a grid has many, end in 
 
 Why float32 loses nothing. Points are scaled to coordinates of at most 1. With u = 2^-24, rounding coordinates and
 boxes, two sums of d terms and their difference errs by at most (4 d^2 + 22 d) u, and the resolution is raised by more.
+
+One file slightly above the usual length: one search, in small functions that Numba compiles into one another.
 """
 
 import itertools

@@ -171,8 +171,8 @@ class IntegerRows:
 
     def __init__(self, values: Floats) -> None:
         self.values, lowest, highest = values, 0, -np.inf
-        for start in range(0, len(values), PAIRS):
-            odd, power = _odd_parts(values[start : start + PAIRS])
+        for part in blocks(len(values)):
+            odd, power = _odd_parts(values[part])
             lowest = min(lowest, int(power.min(initial=0)))
             highest = max(highest, int((np.frexp(odd.astype(np.float64))[1] + power).max(initial=0)))
         self.exponent = -lowest
@@ -181,10 +181,10 @@ class IntegerRows:
     def __getitem__(self, rows: Any) -> NDArray[Any]:
         values = self.values[rows]
         found = np.empty(values.shape, self._type)
-        for start in range(0, len(values), PAIRS):
-            odd, power = _odd_parts(values[start : start + PAIRS])
+        for part in blocks(len(values)):
+            odd, power = _odd_parts(values[part])
             shift = (power + self.exponent).astype(self._type)
-            found[start : start + PAIRS] = np.left_shift(odd.astype(self._type), shift)
+            found[part] = np.left_shift(odd.astype(self._type), shift)
         return found
 
 
@@ -226,22 +226,31 @@ def weighted_mean(points: Float[Array, "n d"], weights: Float[Array, " n"]) -> F
         >>> weighted_mean(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
         array([0.2])
     """
-    total = float(weights.sum())
-    parts = [slice(start, start + PAIRS) for start in range(0, len(points), PAIRS)]
+    total, parts = float(weights.sum()), blocks(len(points))
     return np.array([exact_sum(weights[p] * points[p, k] for p in parts) / total for k in range(points.shape[1])])
 
 
-def exact_sum(blocks: Iterable[Floats]) -> float:
+def blocks(n: int) -> list[slice]:
+    """Consecutive parts of n rows: a few arrays of them fit into the cache.
+
+    Example:
+        >>> blocks(PAIRS + 1)
+        [slice(0, 65536, None), slice(65536, 131072, None)]
+    """
+    return [slice(start, start + PAIRS) for start in range(0, n, PAIRS)]
+
+
+def exact_sum(parts: Iterable[Floats]) -> float:
     """The sum of all numbers, rounded once.
 
     Example:
         >>> exact_sum([np.array([1e16, 1.0]), np.array([-1e16])])
         1.0
     """
-    return fsum(x for block in blocks for x in _parts(block))
+    return fsum(x for part in parts for x in _few_summands(part))
 
 
-def _parts(values: Floats) -> list[float]:
+def _few_summands(values: Floats) -> list[float]:
     """Few numbers with the same sum, exactly.
 
     With n + 2 <= 2^b and |v| <= 2^e, v + 2^(b+e) - 2^(b+e) is v up to a multiple of 2^(b+e-53), exactly. Sums of n such

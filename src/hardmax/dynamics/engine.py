@@ -18,17 +18,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.row_sets import RowSets
-from hardmax.attention.search import Found, Scores
+from hardmax.attention.search import Search, search
 from hardmax.attention.small import SMALL
-from hardmax.attention.ties import EPS, PAIRS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
+from hardmax.attention.ties import (
+    EPS,
+    PAIRS,
+    WIDEST,
+    Band,
+    blocks,
+    pair_scores,
+    rounding_bound,
+    tie_band,
+    weighted_mean,
+    wider,
+)
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 
 ACTIVE = -1
-# Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
-# be the narrowest, since a figure for every gap would cost far more than finding the targets.
-RESOLUTION = 2.0**-20
 HARDLY = 1e-3  # of their distances, about: what tokens may move until a limit gives up, and QUIET layers are enough
 QUIET = 100
 
@@ -40,92 +48,6 @@ class Look:
     active: Ints
     target: Ints
     ties: dict[int, Ints]  # point -> points it follows, ascending
-
-
-@dataclass(frozen=True)
-class Search:
-    """What is known of some points at a layer before anything is decided, all (a,) but `scores` and `largest`.
-
-    Attributes:
-        scores: of these points with all points; their queries and A-norms are in units of `power`.
-        power: factors of the queries, powers of two.
-        flag: scores within these of the best are too close for float64.
-        found: the best point and the gap to the second.
-        largest: max_j |z_j|_A.
-    """
-
-    scores: Scores
-    power: Floats
-    flag: Floats
-    found: Found
-    largest: float
-
-    @property
-    def scale(self) -> Floats:
-        """|z_i|_A max|z|_A, the unit of margins."""
-        return self.scores.query_norms * self.largest
-
-    @property
-    def clear(self) -> NDArray[np.bool_]:
-        """Whether float64 can tell whom they follow."""
-        return self.found.gap > self.flag
-
-    def width(self, band: Band, layer: int) -> Floats:
-        """Scores within these of the best are within a band."""
-        return _width(band.at(layer), self.scores.query_norms, self.largest, self.power)
-
-    def of(self, rows: Ints, points: Ints) -> "Search | None":
-        """The same for some of the points, among points that are all they can see; None if they see others."""
-        place = np.full(len(self.scores.points), -1, np.int64)
-        place[points] = np.arange(len(points))
-        whole, tied = self.scores, self.found.tied
-        seen = whole.points.take(points, axis=0)
-        same = whole.queries is whole.points and len(rows) == len(points)
-        queries = seen if same else whole.queries.take(rows, axis=0)
-        some = replace(
-            whole, queries=queries, query_norms=whole.query_norms[rows], points=seen,
-            point_norms=whole.point_norms[points],
-        )  # fmt: skip
-        target = place[self.found.target[rows]]
-        if tied is not None:
-            number = np.full(len(self.flag), -1, np.int64)
-            number[self.found.gap <= self.flag] = tied.which
-            number = number[rows]
-            tied = replace(tied, which=number[number >= 0]).used().renamed(place)
-        if (target < 0).any() or (tied is not None and (tied.members < 0).any()):
-            return None
-        found = Found(target, self.found.best[rows], self.found.gap[rows], tied)
-        return Search(some, self.power[rows], self.flag[rows], found, self.largest)
-
-
-@np.errstate(over="ignore")
-def _width(coefficients: tuple[float, float], own: Floats, largest: float, power: Floats) -> Floats:
-    a, b = coefficients
-    return np.asarray(a * own * largest + np.minimum(b * largest * largest * power, WIDEST))
-
-
-def search(
-    points: Floats, active: Ints | None, metric: Metric, flag: Band, small: bool, layer: int = 0,
-    largest: float | None = None,
-) -> Search:  # fmt: skip
-    """Find whom the points `active` follow, and the gaps: up to the resolution, or all of them if the cloud is small.
-
-    None: all points. Scores, bands and gaps of a query are all in units of its power of two.
-    """
-    queries, scaled, power = metric.normalized.looks(points)
-    norms = scaled / power if np.ndim(power) else scaled
-    largest = float(norms.max()) if largest is None else largest
-    power = np.broadcast_to(power, len(queries))
-    if active is None or len(active) == len(queries):
-        active, q, own = None, queries, scaled
-    else:
-        q, own, power = queries[active], scaled[active], power[active]
-    width = _width(flag.at(layer), own, largest, power)
-    scores = Scores(q, own, points, norms, metric.condition)
-    resolution: Floats | float = np.inf if small else RESOLUTION * largest
-    if not small and (width > resolution * own).any():  # seldom, so there is no array of these numbers
-        resolution = np.maximum(width, resolution * own)
-    return Search(scores, power, width, scores.find(resolution, active, width), largest)
 
 
 @dataclass
@@ -336,23 +258,26 @@ class Run:
 
     def base(self, points: Ints | slice = slice(None)) -> Floats:
         """Where decided points tend to."""
-        return self._base_and_late(points)[0]
+        base = self.cloud.points.take(np.maximum(self.target[points], 0), axis=0)
+        late, rows = self._rows_of(points)
+        base[late] = self._bases[rows]
+        return base
 
     def offset(self, points: Ints | slice = slice(None)) -> Floats:
         """How far decided points were from there when they were decided."""
-        base, late, rows = self._base_and_late(points)
+        return self._offset(points, self.base(points))
+
+    def _offset(self, points: Ints | slice, base: Floats) -> Floats:
         offset = self.cloud.points[points] - base
+        late, rows = self._rows_of(points)
         offset[late] = self._offsets[rows]
         return offset
 
-    def _base_and_late(self, points: Ints | slice) -> tuple[Floats, Ints, Ints]:
-        """Bases, and which of the points have rows of their own, and these."""
-        base = self.cloud.points.take(np.maximum(self.target[points], 0), axis=0)
+    def _rows_of(self, points: Ints | slice) -> tuple[Ints, Ints]:
+        """Which of the points have rows of their own, and these."""
         row = self._late[points]
         late = np.flatnonzero(row >= 0)
-        rows = row[late].astype(np.int64)
-        base[late] = self._bases[rows]
-        return base, late, rows
+        return late, row[late].astype(np.int64)
 
     def _note_pattern(self, target: Ints, ties: dict[int, Ints]) -> None:
         self._open_ties = {i: t.tobytes() for i, t in ties.items()}
@@ -392,15 +317,12 @@ class Run:
         self.layer += 1
         if self.layer == 1:  # the points that were given stay as they are
             self.points = np.empty_like(old)
-        for start in range(0, len(old), PAIRS):
-            part = slice(start, start + PAIRS)
+        for part in blocks(len(old)):
             self.points[part] = self.decided_points(self.layer, part)
         self.points[active] = moved
 
     def decided_points(self, layer: int, rows: Ints | slice = slice(None)) -> Floats:
         """Closed-form positions at `layer` (rows of active points are meaningless)."""
-        base, late, kept = self._base_and_late(rows)
-        offset = self.cloud.points[rows] - base
-        offset[late] = self._offsets[kept]
+        base = self.base(rows)
         shrink = self.rho ** np.maximum(layer - self.decided_at[rows], 0)
-        return base + shrink[:, None] * offset
+        return base + shrink[:, None] * self._offset(rows, base)

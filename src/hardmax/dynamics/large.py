@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.search import RESOLUTION, Search, search
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, lengths
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.bodies import Hull
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.engine import RESOLUTION, SMALL, Run, Search, search
+from hardmax.dynamics.engine import SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.origin import Origin, origin_of
 from hardmax.dynamics.passive import Cells, History

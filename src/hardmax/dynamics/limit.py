@@ -9,6 +9,7 @@ import numpy as np
 
 from hardmax.attention import small
 from hardmax.attention.rules import Hardmax
+from hardmax.attention.search import RESOLUTION, Search
 from hardmax.attention.ties import rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.parameters import is_list, layer_count, step_size
@@ -17,7 +18,7 @@ from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.batch import Batch, for_each_step, of_cloud, run_each
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.engine import RESOLUTION, Run, Search
+from hardmax.dynamics.engine import Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import NotCertified, NotExact
 

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from hardmax.attention.ties import PAIRS, exact_sum, tie_band, weighted_mean
+from hardmax.attention.ties import blocks, exact_sum, tie_band, weighted_mean
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.certificate import TIE
@@ -72,7 +72,7 @@ class Origin:
         band = 4 * tie_band(problem.tie_tolerance).own
         if np.abs(weighted_mean(centers, count)).max() > band * _longest(problem, tokens):
             return None
-        parts, farthest, dim = _parts(len(tokens)), 0.0, tokens.shape[1]
+        parts, farthest, dim = blocks(len(tokens)), 0.0, tokens.shape[1]
         drift = [exact_sum(tokens[p, k] - centers[cluster[p], k] for p in parts) / others for k in range(dim)]
         for p in parts:
             offset = tokens[p] - centers.take(cluster[p], axis=0)
@@ -95,11 +95,7 @@ def origin_of(cloud: Cloud, problem: Problem) -> Origin | None:
 
 
 def _longest(problem: Problem, tokens: Floats) -> float:
-    return max(float(problem.matrix.norms(tokens[p]).max()) for p in _parts(len(tokens)))
-
-
-def _parts(n: int) -> list[slice]:
-    return [slice(start, start + PAIRS) for start in range(0, n, PAIRS)]
+    return max(float(problem.matrix.norms(tokens[p]).max()) for p in blocks(len(tokens)))
 
 
 def _is_mean(tokens: Floats, target: Ints, groups: tuple[tuple[int, ...], ...], own: Ints) -> bool:

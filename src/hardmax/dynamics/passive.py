@@ -24,10 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.search import RESOLUTION
 from hardmax.attention.search_dense import find_dense
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import LEADER
-from hardmax.dynamics.engine import RESOLUTION, Run
+from hardmax.dynamics.engine import Run
 from hardmax.dynamics.plane import Directions, Plane, Polygon, hull
 
 MORE = 8  # layers that passive tokens may take after everyone in the system is decided

@@ -29,14 +29,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.search import Scores
+from hardmax.attention.search import RESOLUTION, Scores
 from hardmax.attention.ties import WIDEST
 from hardmax.cloud.metric import lengths
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.bodies import best_body
 from hardmax.dynamics.certificate import LEADER
-from hardmax.dynamics.engine import RESOLUTION, Run
+from hardmax.dynamics.engine import Run
 from hardmax.dynamics.large import CHUNK, SAMPLE, Rest, limit_of_rest, reach, run_of, system_and_cells
 from hardmax.dynamics.passive import FAINT, MORE
 from hardmax.dynamics.plane import Plane, Pool
