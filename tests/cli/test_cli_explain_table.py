@@ -85,6 +85,16 @@ def test_bad_rows_are_left_out_and_counted(cli, model, tmp_path):
     assert "1 bad row left out" in err
 
 
+@pytest.mark.parametrize("suffix", [".html", ".csv", ".jsonl", ".parquet", ""])
+def test_a_table_without_rows_is_said_to_hold_no_texts(cli, model, tmp_path, suffix):
+    path, out = tmp_path / "texts.csv", tmp_path / f"out{suffix}"
+    path.write_text("id,text\n")
+    code, printed, err = cli("explain", model, path, *(["-o", out] if suffix else []))
+    assert (code, printed) == (0, "")
+    assert "texts.csv holds no texts" in err
+    assert ("0 texts" in err) == out.is_file() == bool(suffix)
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [

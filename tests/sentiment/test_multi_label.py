@@ -190,15 +190,17 @@ def test_commands_train_evaluate_predict_and_explain_several_labels(table, tmp_p
 
 
 def test_what_a_command_cannot_do_with_several_labels_is_said(table, tmp_path, capsys):
-    model = tmp_path / "model"
+    model, other = tmp_path / "model", tmp_path / "other.csv"
+    other.write_text("text,Fruits\napple,1\n")
     HardmaxClassifier(layers=0).fit(TEXTS, LabelColumns(("fruit", "rail", "chess"), Y)).save(model)
     for arguments, message in (
-        (("train", table, "--label", "fruit", "--label", "trail", "-o", tmp_path / "x"), "--label rail"),
+        (("train", table, "--label", "fruit", "--label", "trail", "-o", tmp_path / "x"), "did you mean 'rail'?"),
         (("train", table, "--label", "fruit", "--label", "fruit", "-o", tmp_path / "x"), "twice"),
         (("train", "imdb", *LABELS, "-o", tmp_path / "x"), "one label per text"),
         (("train", table, *LABELS, "--balanced", "-o", tmp_path / "x"), "class_weight"),
         (("evaluate", model, table, "--faithfulness"), "one label per text"),
         (("evaluate", model, table, "--label", "fruit"), "fruit, rail, chess"),
+        (("evaluate", model, other), "every label needs a column of 0 and 1 with its name; did you mean 'Fruits'?"),
         (("predict", model, table, "--explain"), "one label per text"),
         (("explain", model, table), "--label"),
         (("explain", model, "--text", "apple", "--label", "cheese"), "'cheese' is not a label"),

@@ -188,10 +188,13 @@ def _choose(
             if not columns:
                 raise BadInput(f"{name} is empty: it has no header", fix="name the columns in its first line")
             column = likely([column for column in columns if column != chosen], given, usual)
+            fix = f"every label needs a column of 0 and 1 with its name; did you mean {column!r}?"
+            if option:
+                fix = f"--{option} {quote(column)}" + ("" if known or given else HEADER)
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
                 found=", ".join(repr(c) for c in columns),
-                fix=f"--{option} {quote(column)}" + ("" if known or given else HEADER),
+                fix=fix,
             )
         return found
 
@@ -201,7 +204,7 @@ def _choose(
     if label is None or isinstance(label, str):
         labels = pick(label, LABEL_NAMES, "label", labeled)
     else:
-        labels = tuple(str(pick(one, LABEL_NAMES, "label", True)) for one in label)
+        labels = tuple(str(pick(one, LABEL_NAMES, "", True)) for one in label)
     return chosen, labels, pick(None, ID_NAMES, "id", False)
 
 
