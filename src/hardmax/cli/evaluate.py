@@ -230,14 +230,15 @@ def _lines(document: dict[str, Any], layers: int) -> Iterator[str]:
             yield f"  {row['model']}: {row['accuracy']:.4f} ({row['how']})"
     if drift:
         beyond, p = ", ".join(drift["beyond_chance"]), drift["chance"]
-        yield f"drift: {f'more than chance in {beyond}' if beyond else 'no more than chance'}"
+        yield f"the other texts differ {f'by more than chance in {beyond}' if beyond else 'no more than by chance'}"
+        yield "  (p: how often random parts differ at least as much; up to 0.0025 counts as more than chance)"
         yield f"  labels differ by {drift['distance']:.3f} ({drift['noise']:.3f} by chance, p = {p['labels']:.3f})"
         for name, key, form in (("known words", "coverage", ".1%"), ("confidence", "confidence", ".1%"),
                                 ("words per text", "length", ".0f")):  # fmt: skip
             before, after = (format(value, form) for value in drift[key])
-            yield f"  {name} {before} -> {after} (p = {p[key]:.3f})"
-        for name in ("more", "fewer"):
-            yield f"  {name} texts with: {', '.join(row['word'] for row in drift[name][:10]) or 'no word'}"
+            yield f"  {name} {before} here, {after} there (p = {p[key]:.3f})"
+        for name, rows in (("more", drift["more"]), ("less", drift["fewer"])):
+            yield f"  {name} frequent there: {', '.join(row['word'] for row in rows[:10]) or 'no word'}"
     faithful = document.get("faithfulness")
     if faithful:
         yield f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):"

@@ -31,6 +31,8 @@ def as_texts(X: Any) -> Sequence[str]:
         raise BadInput("expected a list of texts, got one text", found=repr(X[:40]), fix="pass [text]")
     if isinstance(X, Mapping):
         raise BadInput("expected a list of texts, got a dict", fix="pass the values of one of its keys")
+    if isinstance(X, set | frozenset):
+        raise BadInput("expected a list of texts, got a set, which has no order", fix="pass a list")
     shape = getattr(X, "shape", None)
     if hasattr(X, "tocsr"):
         raise BadInput(

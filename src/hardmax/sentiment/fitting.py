@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, whole
 from hardmax.sentiment.columns import (
     as_classes,
     as_indicator,
@@ -265,7 +265,7 @@ class Fitting(Classifier):
             return int(np.random.default_rng().integers(2**31))
         if isinstance(self.random_state, np.random.RandomState):
             return int(self.random_state.randint(2**31 - 1))
-        return self.random_state
+        return whole("random_state", self.random_state, least=0)
 
     def _recipe(self) -> Recipe:
         seed = self._seed()

@@ -152,21 +152,21 @@ def _rows(
 
 
 def likely(columns: list[str], given: str | None, usual: tuple[str, ...]) -> str:
-    """The column that was probably meant: nearest to the given name, or to a usual one; else the first that is no id.
+    """The column that was probably meant: nearest to the given name or a usual one, or the only one that is no id.
 
     Example:
         >>> likely(["id", "Review_Text", "stars"], None, TEXT_NAMES), likely(["id", "stars"], "star", LABEL_NAMES)
         ('Review_Text', 'stars')
-        >>> likely(["id", "avis", "note"], None, TEXT_NAMES)
-        'avis'
+        >>> likely(["id", "avis"], None, TEXT_NAMES), likely(["id", "avis", "note"], None, TEXT_NAMES)
+        ('avis', '')
     """
     lower = {column.lower(): column for column in columns}
     for name in usual if given is None else (given.lower(), *usual):
         near = get_close_matches(name, lower, 1, 0.75) or [c for c in lower if name in c]
         if near:
             return lower[near[0]]
-    others = (column for name, column in lower.items() if name not in ID_NAMES)
-    return next(others, next(iter(columns), "NAME"))
+    others = [column for name, column in lower.items() if name not in ID_NAMES]
+    return others[0] if len(others) == 1 else ""
 
 
 Columns = tuple[str, str | tuple[str, ...] | None, str | None]  # of text, label and id
@@ -180,17 +180,20 @@ def _choose(
     in_lower_case = {column.strip().lower(): column for column in reversed(columns)} | {c: c for c in columns}
 
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
-        if given is not None and given in columns:
-            return given
         some = (in_lower_case[name] for where in (columns, in_lower_case) for name in usual if name in where)
-        found = next(some, None) if given is None else None
+        found = next(some, None) if given is None else given if given in columns else None
+        if found is not None and columns.count(found) > 1:
+            raise BadInput(f"{name} has more than one column {found!r}", fix="give them different names")
         if found is None and (required or given is not None):
             if not columns:
                 raise BadInput(f"{name} is empty: it has no header", fix="name the columns in its first line")
             column = likely([column for column in columns if column != chosen], given, usual)
-            fix = f"every label needs a column of 0 and 1 with its name; did you mean {column!r}?"
             if option:
-                fix = f"--{option} {quote(column)}" + ("" if known or given else HEADER)
+                fix = f"--{option} {quote(column) if column else 'COLUMN, one of these'}"
+                fix += "" if known or given else HEADER
+            else:
+                fix = "every label needs a column of 0 and 1 with its name"
+                fix += f"; did you mean {column!r}?" if column else ""
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
                 found=", ".join(repr(c) for c in columns),
