@@ -75,6 +75,7 @@ def test_a_page_holds_every_text(cli, model, table, tmp_path):
     path = tmp_path / "out.html"
     assert cli("explain", model, table, "-o", path)[0] == 0
     assert path.read_text().count('<section class="explanation">') == 4
+    assert "<h1>Why these labels</h1>" in path.read_text()
 
 
 def test_bad_rows_are_left_out_and_counted(cli, model, tmp_path):
@@ -93,6 +94,7 @@ def test_a_table_without_rows_is_said_to_hold_no_texts(cli, model, tmp_path, suf
     assert (code, printed) == (0, "")
     assert "texts.csv holds no texts" in err
     assert ("0 texts" in err) == out.is_file() == bool(suffix)
+    assert suffix != ".html" or "<h1>There are no texts</h1>" in out.read_text()
 
 
 @pytest.mark.parametrize(

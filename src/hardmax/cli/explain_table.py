@@ -49,14 +49,15 @@ def explain_table(
     def write_page(to: Path) -> None:
         nonlocal done
         from hardmax.html.explanation import explanation_section
-        from hardmax.html.page import page
+        from hardmax.html.page import heading, page
         from hardmax.sentiment.explain import explain
 
         sections = [explanation_section(explain(model, row.text)) for row in islice(good, MOST_PAGES)]
         done = len(sections)
         if next(good, None) is not None:
             note(f"the page holds the first {MOST_PAGES} texts; a .csv, .jsonl or .parquet file holds all", silent)
-        to.write_text(page("Why these labels", sections), encoding="utf-8")
+        title = "Why these labels" if sections else "There are no texts"
+        to.write_text(page(title, [heading(title), *sections]), encoding="utf-8")
 
     with telling(silent or output is None, "explaining") as tell:
         if output is None:
