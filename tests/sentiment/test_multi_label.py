@@ -4,10 +4,13 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from hardmax.cli.start import run
 from hardmax.errors import BadInput
+from hardmax.sentiment.columns import as_indicator
 from hardmax.sentiment.estimator import HardmaxClassifier, load
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_classifier
@@ -112,6 +115,18 @@ def test_wrong_indicators_are_refused(y, match):
 def test_only_a_text_is_explained(clf):
     with pytest.raises(BadInput, match="not a string"):
         clf.explain(None)
+
+
+@pytest.mark.parametrize("wanted", [Y[:, 0], Y[:, :2], Y[:4]])
+def test_a_score_needs_every_label_of_every_text(clf, wanted):
+    with pytest.raises(BadInput, match=r"need 3 columns|texts but 4 rows"):
+        clf.score(TEXTS, wanted)
+    assert clf.score(TEXTS, csr_matrix(Y)) == clf.score(TEXTS, Y)
+
+
+def test_a_label_that_is_there_twice_is_refused():
+    with pytest.raises(BadInput, match="names the label 'a' twice"):
+        as_indicator(pd.DataFrame([[1, 0, 1]], columns=["a", "b", "a"]), 1)
 
 
 def test_what_needs_one_label_refuses_several():

@@ -100,6 +100,12 @@ def test_texts_from_which_no_regression_can_learn(clf):
     assert caught.value.found == "pos"
 
 
+@pytest.mark.parametrize("train", ["train.csv", (TEXTS,), TEXTS])
+def test_training_texts_come_with_their_labels(clf, train):
+    with pytest.raises(BadInput, match="train must be a pair"):
+        clf.report(MORE, MORE_LABELS, train=train)
+
+
 def test_a_class_that_is_only_predicted_counts_in_the_macro_f1(clf):
     r = clf.report(MORE, ["pos"] * len(MORE), baseline=False)
     assert np.isclose(r.macro_f1, f1_score(["pos"] * len(MORE), clf.predict(MORE), average="macro"))

@@ -59,6 +59,18 @@ def as_texts(X: Any) -> Sequence[str]:
     return texts
 
 
+def as_pair(name: str, given: Any) -> tuple[Sequence[str], Any]:
+    """Texts and their labels, which are not looked at.
+
+    Example:
+        >>> as_pair("train", (["a"], [1]))
+        (['a'], [1])
+    """
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise BadInput(f"{name} must be a pair (texts, labels)", found=f"{given!r:.80}")
+    return as_texts(given[0]), given[1]
+
+
 def _one_column(X: Any, count: int) -> Any:
     names = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
     if count != 1:
@@ -211,6 +223,9 @@ def as_indicator(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int64]] |
     if not count:
         raise BadInput("there is no text to learn from")
     labels = np.arange(given.shape[1]) if names is None else np.array([str(name) for name in names])
+    twice = [name for name, count in Counter(labels.tolist()).items() if count > 1]
+    if twice:
+        raise BadInput(f"y names the label {twice[0]!r} twice", fix="give the columns different names")
     return labels, given.astype(np.int64)
 
 

@@ -15,6 +15,7 @@ from hardmax.sentiment.columns import (
     as_classes,
     as_indicator,
     as_labels,
+    as_pair,
     as_texts,
     as_weights,
     check_size,
@@ -78,6 +79,8 @@ class Fitting(Classifier):
         """
         from hardmax.sentiment.training_loop import Examples, Watch
 
+        if resume and checkpoint is None:
+            raise BadInput("resume needs a checkpoint", fix="name the file with checkpoint=...")
         texts = self._texts(X, True)
         several = as_indicator(y, len(texts))
         every, labels = several or as_classes(as_labels(y, len(texts)))
@@ -93,9 +96,7 @@ class Fitting(Classifier):
         patience = self._patience(checkpoint)
         held_out: tuple[Sequence[str], NDArray[np.int64]] | None = None
         if validation is not None:
-            if not isinstance(validation, tuple | list) or len(validation) != 2:
-                raise BadInput("validation must be a pair (texts, labels)", found=f"{validation!r:.80}")
-            others, given = as_texts(validation[0]), validation[1]
+            others, given = as_pair("validation", validation)
             if several:
                 other = as_indicator(given, len(others))
                 if other is None or other[1].shape[1] != len(every):
