@@ -229,6 +229,19 @@ def as_indicator(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int64]] |
     return labels, given.astype(np.int64)
 
 
+def indicator_of(y: Any, count: int, columns: int) -> NDArray[np.int64]:
+    """(n, L) of 0 and 1 for a model that knows so many labels.
+
+    Example:
+        >>> indicator_of([[1, 0]], 1, 2).tolist()
+        [[1, 0]]
+    """
+    found = as_indicator(y, count)
+    if found is None or found[1].shape[1] != columns:
+        raise BadInput(f"the labels need {columns} columns of 0 and 1")
+    return found[1]
+
+
 def as_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The classes in order, and for each label the number of its class; there must be two or more.
 
@@ -239,10 +252,7 @@ def as_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """
     if not len(labels):
         raise BadInput("there is no text to learn from")
-    try:
-        classes, numbers = np.unique(labels, return_inverse=True)
-    except TypeError:
-        raise BadInput("labels of mixed types cannot be ordered", fix="use strings only, or numbers only") from None
+    classes, numbers = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise BadInput(
             f"there is only one class in {counted(len(labels), 'text')}",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.columns import as_indicator, as_labels, as_weights
+from hardmax.sentiment.columns import as_labels, as_weights, indicator_of
 
 
 class Classifier:
@@ -57,10 +57,8 @@ class Classifier:
             raise BadInput("there is no text to score")
         weights = as_weights(sample_weight, len(predicted))
         if predicted.ndim == 2:
-            columns = as_indicator(y, len(predicted))
-            if columns is None or columns[1].shape != predicted.shape:
-                raise BadInput(f"the labels need {predicted.shape[1]} columns of 0 and 1")
-            return float(np.average((predicted == columns[1]).all(axis=1), weights=weights))
+            right = (predicted == indicator_of(y, *predicted.shape)).all(axis=1)
+            return float(np.average(right, weights=weights))
         wanted = as_labels(np.asarray(y).reshape(-1), len(predicted))
         if (wanted.dtype.kind == "U") != (predicted.dtype.kind == "U"):
             raise BadInput(

@@ -20,6 +20,7 @@ from hardmax.sentiment.columns import (
     as_weights,
     check_size,
     class_weights,
+    indicator_of,
 )
 from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.model import SentimentModel
@@ -98,10 +99,7 @@ class Fitting(Classifier):
         if validation is not None:
             others, given = as_pair("validation", validation)
             if several:
-                other = as_indicator(given, len(others))
-                if other is None or other[1].shape[1] != len(every):
-                    raise BadInput(f"the validation labels need {len(every)} columns, like y")
-                held_out = others, other[1]
+                held_out = others, indicator_of(given, len(others), len(every))
             else:
                 number = {c: i for i, c in enumerate(every.tolist())}
                 wanted = [number.get(c, -1) for c in as_labels(given, len(others)).tolist()]

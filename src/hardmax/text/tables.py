@@ -15,7 +15,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from hardmax.errors import BadInput, need
+from hardmax.errors import BadInput, counted, need
 from hardmax.text.encoding import Checked, encoding_of, file_encoding
 
 TEXT_NAMES = ("text", "review", "sentence", "content", "comment")
@@ -253,6 +253,7 @@ def _csv(path: Path, wanted: list[str]) -> Iterator[Any]:
             checked.good(column, 1)
         yield header
         while True:
+            begin = reader.line_num + 1
             try:
                 record = next(reader)
             except StopIteration:
@@ -263,7 +264,9 @@ def _csv(path: Path, wanted: list[str]) -> Iterator[Any]:
             if not record:
                 continue
             if len(record) != len(header):
-                why = f"{len(record)} fields where the header has {len(header)}"
+                why = f"{counted(len(record), 'field')} where the header has {len(header)}"
+                if reader.line_num > begin:
+                    why += f"; it begins in line {begin}, and a quotation mark may be missing"
                 yield reader.line_num, BadRow(reader.line_num, why, mark.join(record)[:200])
             elif not all(checked.good(cell, reader.line_num) for cell in record):
                 yield reader.line_num, BadRow(reader.line_num, NOT_UTF8, mark.join(record)[:200])
