@@ -12,6 +12,7 @@ from corpus import reviews
 from hardmax.errors import BadInput
 from hardmax.sentiment.drift import Drift, by_chance, unknown_words
 from hardmax.sentiment.estimator import HardmaxClassifier
+from hardmax.sentiment.report import known_words
 from hardmax.sentiment.scoring import reliability, wilson
 
 TEXTS, LABELS = reviews(240, seed=0)
@@ -129,6 +130,11 @@ def test_known_words_and_drift(clf, report):
     assert unknown_words(clf.model_, "") == ([], [])
     with pytest.raises(BadInput, match="both sides"):
         Drift.between(clf.model_, [], ["a"])
+
+
+def test_unknown_words_in_as_many_texts_are_listed_as_they_appear(clf):
+    strange = [f"zq{i}" for i in range(20)]
+    assert known_words(clf.model_, [" ".join(strange)])["unknown"] == [[word, 1] for word in strange]
 
 
 def test_two_halves_of_the_same_texts_do_not_drift(clf):

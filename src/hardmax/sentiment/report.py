@@ -159,7 +159,7 @@ def known_words(model: SentimentModel, texts: Sequence[str]) -> dict[str, Any]:
     for text in some:
         words, strange = unknown_words(model, text)
         parts.append(1 - len(strange) / len(words) if words else 0.0)
-        unknown.update(set(strange))
+        unknown.update(dict.fromkeys(strange, 1))
     most = [list(row) for row in unknown.most_common(UNKNOWN)]
     return {"read": len(some), "mean": float(np.mean(parts)), "unknown": most}
 
