@@ -75,6 +75,7 @@ def test_a_page_holds_every_text(cli, model, table, tmp_path):
     path = tmp_path / "out.html"
     assert cli("explain", model, table, "-o", path)[0] == 0
     assert path.read_text().count('<section class="explanation">') == 4
+    assert "<h1>Why these labels</h1>" in path.read_text()
 
 
 def test_bad_rows_are_left_out_and_counted(cli, model, tmp_path):
@@ -83,6 +84,17 @@ def test_bad_rows_are_left_out_and_counted(cli, model, tmp_path):
     code, out, err = cli("explain", model, path)
     assert (code, len(out.splitlines())) == (7, 2)
     assert "1 bad row left out" in err
+
+
+@pytest.mark.parametrize("suffix", [".html", ".csv", ".jsonl", ".parquet", ""])
+def test_a_table_without_rows_is_said_to_hold_no_texts(cli, model, tmp_path, suffix):
+    path, out = tmp_path / "texts.csv", tmp_path / f"out{suffix}"
+    path.write_text("id,text\n")
+    code, printed, err = cli("explain", model, path, *(["-o", out] if suffix else []))
+    assert (code, printed) == (0, "")
+    assert "texts.csv holds no texts" in err
+    assert ("0 texts" in err) == out.is_file() == bool(suffix)
+    assert suffix != ".html" or "<h1>There are no texts</h1>" in out.read_text()
 
 
 @pytest.mark.parametrize(

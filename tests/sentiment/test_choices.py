@@ -47,6 +47,17 @@ def test_where_nothing_can_be_held_out_nothing_is_chosen_and_every_class_is_lear
     assert clf.score(texts, np.arange(60)) == 1.0
 
 
+def test_a_model_of_a_few_texts_whose_words_say_nothing_is_not_sure():
+    losses = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        texts = [" ".join(f"w{w}" for w in rng.integers(100, size=20)) for _ in range(216)]
+        labels = np.arange(216) % 2
+        p = HardmaxClassifier().fit(texts[:16], labels[:16]).predict_proba(texts[16:])
+        losses.append(-np.log(p[np.arange(200), labels[16:]]).mean())
+    assert np.mean(losses) < 1.2 * np.log(2)
+
+
 def test_a_difference_by_chance_does_not_change_a_setting():
     rng = np.random.default_rng(0)
     first = rng.exponential(size=400)

@@ -68,6 +68,7 @@ def test_a_table_of_two_columns_is_refused_with_its_names_and_a_guess(table):
         ("a text", "got one text"),
         (5, "must be a list"),
         ({"text": TWO}, "got a dict"),
+        (set(TWO), "got a set, which has no order"),
         (np.ones((2, 3)), "3 columns"),
         (np.ones((2, 1)), "pass raw texts"),
         (csr_matrix((2, 5)), "sparse matrix"),

@@ -82,6 +82,19 @@ class Forced(HardmaxClassifier):
         return tags
 
 
+@pytest.mark.parametrize(
+    ("weight", "what"), [([1.0], "shape"), ([0.0, 0.0], "all be zero"), ([-1.0, 1.0], "at least 0")]
+)
+def test_the_weights_of_a_score_are_checked(weight, what):
+    with pytest.raises(BadInput, match=what):
+        load("imdb-words").score(["a great film", "so dull"], ["positive", "negative"], sample_weight=weight)
+
+
+def test_a_run_without_a_checkpoint_is_not_resumed():
+    with pytest.raises(BadInput, match="resume needs a checkpoint"):
+        HardmaxClassifier().fit(["good", "bad"] * 9, [1, 0] * 9, resume=True)
+
+
 @pytest.mark.parametrize("given", [["fine", "dull"], {"fine": 0}, 3])
 def test_a_vocabulary_of_another_kind_is_refused(given):
     with pytest.raises(BadInput, match="vocabulary must be a Vocabulary") as caught:
@@ -338,7 +351,7 @@ def test_validation_texts_and_weights_are_checked(more, what):
         (MORE, [None] * len(MORE), "label 0 is missing"),
         (MORE, [0] * len(MORE), "the label 0, the class '"),
         (MORE, ["pos"], "120 texts but 1 labels"),
-        ([], [], "0 texts"),
+        ([], [], "no text to score"),
     ],
 )
 def test_a_score_needs_labels_of_the_kind_of_the_classes(texts, labels, what):

@@ -4,10 +4,13 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from hardmax.cli.start import run
 from hardmax.errors import BadInput
+from hardmax.sentiment.columns import as_indicator
 from hardmax.sentiment.estimator import HardmaxClassifier, load
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_classifier
@@ -114,6 +117,18 @@ def test_only_a_text_is_explained(clf):
         clf.explain(None)
 
 
+@pytest.mark.parametrize("wanted", [Y[:, 0], Y[:, :2], Y[:4]])
+def test_a_score_needs_every_label_of_every_text(clf, wanted):
+    with pytest.raises(BadInput, match=r"need 3 columns|texts but 4 rows"):
+        clf.score(TEXTS, wanted)
+    assert clf.score(TEXTS, csr_matrix(Y)) == clf.score(TEXTS, Y)
+
+
+def test_a_label_that_is_there_twice_is_refused():
+    with pytest.raises(BadInput, match="names the label 'a' twice"):
+        as_indicator(pd.DataFrame([[1, 0, 1]], columns=["a", "b", "a"]), 1)
+
+
 def test_what_needs_one_label_refuses_several():
     with pytest.raises(BadInput, match="class_weight"):
         HardmaxClassifier(class_weight="balanced").fit(TEXTS, Y)
@@ -190,15 +205,17 @@ def test_commands_train_evaluate_predict_and_explain_several_labels(table, tmp_p
 
 
 def test_what_a_command_cannot_do_with_several_labels_is_said(table, tmp_path, capsys):
-    model = tmp_path / "model"
+    model, other = tmp_path / "model", tmp_path / "other.csv"
+    other.write_text("text,Fruits\napple,1\n")
     HardmaxClassifier(layers=0).fit(TEXTS, LabelColumns(("fruit", "rail", "chess"), Y)).save(model)
     for arguments, message in (
-        (("train", table, "--label", "fruit", "--label", "trail", "-o", tmp_path / "x"), "--label rail"),
+        (("train", table, "--label", "fruit", "--label", "trail", "-o", tmp_path / "x"), "did you mean 'rail'?"),
         (("train", table, "--label", "fruit", "--label", "fruit", "-o", tmp_path / "x"), "twice"),
         (("train", "imdb", *LABELS, "-o", tmp_path / "x"), "one label per text"),
         (("train", table, *LABELS, "--balanced", "-o", tmp_path / "x"), "class_weight"),
         (("evaluate", model, table, "--faithfulness"), "one label per text"),
         (("evaluate", model, table, "--label", "fruit"), "fruit, rail, chess"),
+        (("evaluate", model, other), "every label needs a column of 0 and 1 with its name; did you mean 'Fruits'?"),
         (("predict", model, table, "--explain"), "one label per text"),
         (("explain", model, table), "--label"),
         (("explain", model, "--text", "apple", "--label", "cheese"), "'cheese' is not a label"),

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control, fisher_exact
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, log_loss, precision_recall_fscore_support
 
 from corpus import reviews
 from hardmax.errors import BadInput
-from hardmax.sentiment.drift import Drift, unknown_words
+from hardmax.sentiment.drift import Drift, by_chance, unknown_words
 from hardmax.sentiment.estimator import HardmaxClassifier
+from hardmax.sentiment.report import known_words
 from hardmax.sentiment.scoring import reliability, wilson
 
 TEXTS, LABELS = reviews(240, seed=0)
@@ -99,6 +101,12 @@ def test_texts_from_which_no_regression_can_learn(clf):
     assert caught.value.found == "pos"
 
 
+@pytest.mark.parametrize("train", ["train.csv", (TEXTS,), TEXTS])
+def test_training_texts_come_with_their_labels(clf, train):
+    with pytest.raises(BadInput, match="train must be a pair"):
+        clf.report(MORE, MORE_LABELS, train=train)
+
+
 def test_a_class_that_is_only_predicted_counts_in_the_macro_f1(clf):
     r = clf.report(MORE, ["pos"] * len(MORE), baseline=False)
     assert np.isclose(r.macro_f1, f1_score(["pos"] * len(MORE), clf.predict(MORE), average="macro"))
@@ -107,7 +115,8 @@ def test_a_class_that_is_only_predicted_counts_in_the_macro_f1(clf):
 def test_known_words_and_drift(clf, report):
     drift = report[1].drift
     assert drift.n == (120, 25)
-    assert drift.more[0] == {"word": "here", "before": 0.0, "after": 0.2, "known": False}
+    [*found] = drift.more[0].items()
+    assert found[:-1] == [("word", "here"), ("before", 0.0), ("after", 0.2), ("known", False)]
     assert {row["word"] for row in drift.more[:3]} == {"here", "new", "zorglub"}
     assert drift.coverage[0] == 1.0 > drift.coverage[1]
     assert abs(sum(a for a, _ in drift.shares.values()) - 1) < 1e-12
@@ -121,6 +130,39 @@ def test_known_words_and_drift(clf, report):
     assert unknown_words(clf.model_, "") == ([], [])
     with pytest.raises(BadInput, match="both sides"):
         Drift.between(clf.model_, [], ["a"])
+
+
+def test_unknown_words_in_as_many_texts_are_listed_as_they_appear(clf):
+    strange = [f"zq{i}" for i in range(20)]
+    assert known_words(clf.model_, [" ".join(strange)])["unknown"] == [[word, 1] for word in strange]
+
+
+def test_two_halves_of_the_same_texts_do_not_drift(clf):
+    alarms = []
+    for seed in range(40):
+        order = np.random.default_rng(seed).permutation(240)
+        for cut in (120, 230):  # ten texts on one side: a rare word there is no news
+            parts = [[TEXTS[i] for i in part] for part in (order[:cut], order[cut:])]
+            alarms.append(clf.drift(*parts).beyond_chance)
+    assert sum(map(bool, alarms)) <= 4
+
+
+def test_what_differs_by_more_than_chance_is_named(clf):
+    positive = [text for text, label in zip(TEXTS, LABELS, strict=True) if label == "pos"]
+    drift = clf.drift(TEXTS, positive)
+    assert {"labels", "words"} <= set(drift.beyond_chance)
+    assert drift.chance["labels"] == 0.001  # none of 999 random parts differs as much
+    assert all(0 <= row["q"] <= 0.01 for row in (*drift.more, *drift.fewer))
+    assert "length" in clf.drift(TEXTS, [f"{text} {text}" for text in TEXTS]).beyond_chance
+
+
+def test_the_chance_of_a_word_is_that_of_fishers_exact_test():
+    before, after = np.array([0, 3, 40, 7, 0]), np.array([4, 0, 10, 7, 1])
+    for n in ((60, 60), (50, 12)):
+        odds = [fisher_exact([[a, n[0] - a], [b, n[1] - b]], alternative)[1]
+                for a, b in zip(before, after, strict=True) for alternative in ("less", "greater")]  # fmt: skip
+        twice = np.minimum(1, 2 * np.array(odds).reshape(-1, 2).min(axis=1))
+        assert np.allclose(by_chance(before, after, n), false_discovery_control(twice))
 
 
 def test_it_is_saved_as_data_and_as_a_page(report, tmp_path):

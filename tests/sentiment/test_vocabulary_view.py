@@ -2,6 +2,7 @@
 
 import pytest
 
+from hardmax.errors import BadInput
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.vocabulary_view import leaders, words
 from tiny_models import three_classes, two_classes
@@ -40,5 +41,13 @@ def test_only_right_or_confident_texts_count():
     wrong = ["negative"] * len(TEXTS)
     assert leaders(model, TEXTS, labels) == leaders(model, TEXTS)
     assert leaders(model, TEXTS, wrong)["positive"] == []
+    assert leaders(model, TEXTS, ["pos" if label == "positive" else "neg" for label in labels]) == leaders(model, TEXTS)
+    for strange, what in ((labels[:1], "texts but 1 labels"), (["good"] * len(TEXTS), "not classes of the model")):
+        with pytest.raises(BadInput, match=what):
+            leaders(model, TEXTS, strange)
+    with pytest.raises(BadInput, match="most is -1"):
+        leaders(model, TEXTS, most=-1)
+    with pytest.raises(BadInput, match="most is '3'"):
+        words(model, "3")
     assert leaders(model, TEXTS, confident=1.1) == {"negative": [], "positive": []}
     assert leaders(model, []) == {"negative": [], "positive": []}

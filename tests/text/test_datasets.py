@@ -77,6 +77,34 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(table):
     assert caught.value.fix == "--text-column review"
 
 
+def test_a_quotation_mark_without_its_partner_is_suspected_where_it_stands(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('text,label\nfine,a\n"dull,b\n' + "good,a\n" * 9)
+    [bad] = read(path).bad
+    assert (bad.line, bad.why) == (
+        12,
+        "1 field where the header has 2; it begins in line 3, and a quotation mark may be missing",
+    )
+
+
+def test_a_column_that_is_there_twice_is_not_read(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("text,text,label,,\nfine,dull,a,,\n")
+    with pytest.raises(BadInput, match="more than one column 'text'"):
+        read(path)
+    path.write_text("text,label,label,,\nfine,a,b,,\n")
+    with pytest.raises(BadInput, match="more than one column 'label'"):
+        read(path)
+
+
+def test_no_column_is_suggested_where_none_is_likely(tmp_path):
+    path = tmp_path / "tickets.csv"
+    path.write_text("Nummer;Beschreibung;Kategorie\n1;kaputt;Technik\n")
+    with pytest.raises(BadInput, match="--text-column COLUMN, one of these") as caught:
+        read(path)
+    assert caught.value.found == "'Nummer', 'Beschreibung', 'Kategorie'"
+
+
 def test_jsonl_and_parquet_hold_the_same_rows(tmp_path, table):
     import pyarrow as pa
     import pyarrow.parquet as pq

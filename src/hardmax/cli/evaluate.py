@@ -229,12 +229,16 @@ def _lines(document: dict[str, Any], layers: int) -> Iterator[str]:
         for row in made["comparison"][1:]:
             yield f"  {row['model']}: {row['accuracy']:.4f} ({row['how']})"
     if drift:
-        yield f"drift: labels differ by {drift['distance']:.3f} ({drift['noise']:.3f} by chance)"
-        yield (
-            f"  known words {drift['coverage'][0]:.1%} -> {drift['coverage'][1]:.1%}, "
-            f"words per text {drift['length'][0]:.0f} -> {drift['length'][1]:.0f}"
-        )
-        yield f"  more frequent: {', '.join(row['word'] for row in drift['more'][:10]) or 'none'}"
+        beyond, p = ", ".join(drift["beyond_chance"]), drift["chance"]
+        yield f"the other texts differ {f'by more than chance in {beyond}' if beyond else 'no more than by chance'}"
+        yield "  (p: how often random parts differ at least as much; up to 0.0025 counts as more than chance)"
+        yield f"  labels differ by {drift['distance']:.3f} ({drift['noise']:.3f} by chance, p = {p['labels']:.3f})"
+        for name, key, form in (("known words", "coverage", ".1%"), ("confidence", "confidence", ".1%"),
+                                ("words per text", "length", ".0f")):  # fmt: skip
+            before, after = (format(value, form) for value in drift[key])
+            yield f"  {name} {before} here, {after} there (p = {p[key]:.3f})"
+        for name, rows in (("more", drift["more"]), ("less", drift["fewer"])):
+            yield f"  {name} frequent there: {', '.join(row['word'] for row in rows[:10]) or 'no word'}"
     faithful = document.get("faithfulness")
     if faithful:
         yield f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hardmax.cli import texts
 from hardmax.cli.output import note
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 from hardmax.io.files import write_file
 from hardmax.io.progress import Tell, telling
 from hardmax.scale.label_files import Record, Table, json_line
@@ -46,18 +46,33 @@ def explain_table(
             done += len(batch)
             tell(done, None, "explaining")
 
+    def write_page(to: Path) -> None:
+        nonlocal done
+        from hardmax.html.explanation import explanation_section
+        from hardmax.html.page import heading, page
+        from hardmax.sentiment.explain import explain
+
+        sections = [explanation_section(explain(model, row.text)) for row in islice(good, MOST_PAGES)]
+        done = len(sections)
+        if next(good, None) is not None:
+            note(f"the page holds the first {MOST_PAGES} texts; a .csv, .jsonl or .parquet file holds all", silent)
+        title = "Why these labels" if sections else "There are no texts"
+        to.write_text(page(title, [heading(title), *sections]), encoding="utf-8")
+
     with telling(silent or output is None, "explaining") as tell:
         if output is None:
             for batch in explained(tell):
                 sys.stdout.writelines((json_line if json else _line)(record) + "\n" for record in batch)
                 sys.stdout.flush()
         elif output.suffix.lower() == ".html":
-            write_file(output, lambda to: _page(to, model, good, silent), force=force)
+            write_file(output, write_page, force=force)
         else:
             table = Table(("id", *columns_of(model)[1:]), _kinds, _rows)
             write_file(output, lambda to: table.write(to, explained(tell)), force=force)
     if output is not None:
-        note(f"wrote {output}" + (f": {done:,} texts" if done else ""), silent)
+        note(f"wrote {output}: {counted(done, 'text')}", silent)
+    if not done:
+        note(f"warning: {file} {'has no usable row' if bad.count else 'holds no texts'}", silent)
     bad.finish()
 
 
@@ -81,14 +96,3 @@ def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
 
 def _kinds(arrow: Any) -> dict[str, Any]:
     return {"rank": arrow.int64(), **dict.fromkeys(("id", "label", "word", "leader"), arrow.string())}
-
-
-def _page(path: Path, model: "SentimentModel", good: Iterator[Row], silent: bool) -> None:
-    from hardmax.html.explanation import explanation_section
-    from hardmax.html.page import page
-    from hardmax.sentiment.explain import explain
-
-    sections = [explanation_section(explain(model, row.text)) for row in islice(good, MOST_PAGES)]
-    if next(good, None) is not None:
-        note(f"the page holds the first {MOST_PAGES} texts; a .csv, .jsonl or .parquet file holds all", silent)
-    path.write_text(page("Why these labels", sections), encoding="utf-8")

@@ -77,9 +77,7 @@ def _pieces(ex: "Explanation") -> Iterator[tuple[str, str, float, str]]:
             continue
         strength = abs(m.weight) / most
         side = "for" if m.weight > 0 else "against"
-        title = f"part {m.weight:+.4f}"
-        if effects.get(m.word) is not None:
-            title = f"effect {effects[m.word]:+.4f}; {title}"
+        title = f"effect {effects[m.word]:+.4f}; part {m.weight:+.4f}"
         if strength >= 0.1:
             yield word, side, 8 + 42 * strength, title
         else:

@@ -207,15 +207,21 @@ def file_limit_part(found: "FileLimit") -> str:
 
 def drift_part(drift: "Drift") -> str:
     """A comparison of two collections of texts in a notebook."""
-    both = (("texts", drift.n, ","), ("known words", drift.coverage, ".0%"), ("confidence", drift.confidence, ".3f"),
-            ("median length", drift.length, "g"))  # fmt: skip
-    known = [(name, " before, ".join(format(x, form) for x in pair) + " after") for name, pair, form in both]
-    known.append(("distance of the labels", f"{drift.distance:.3f} (by chance {drift.noise:.3f})"))
+    both = (("texts", "n", ","), ("known words", "coverage", ".0%"), ("confidence", "confidence", ".3f"),
+            ("median length", "length", "g"))  # fmt: skip
+    known = [("differs by more than chance", ", ".join(drift.beyond_chance) or "nothing")]
+    for name, key, form in both:
+        chance = f" (p = {drift.chance[key]:.3f})" if key in drift.chance else ""
+        known.append((name, " before, ".join(format(x, form) for x in getattr(drift, key)) + " after" + chance))
+    by_chance = f"by chance {drift.noise:.3f}, p = {drift.chance['labels']:.3f}"
+    known.append(("distance of the labels", f"{drift.distance:.3f} ({by_chance})"))
     shares = [(label, f"{before:.1%}", f"{after:.1%}") for label, (before, after) in drift.shares.items()]
     words = [(w["word"], f"{w['before']:.1%}", f"{w['after']:.1%}") for w in (*drift.more[:6], *drift.fewer[:6])]
     labels = table("Predicted labels", ["label", "before", "after"], shares)
-    changed = table("Words whose share of the texts changed most", ["word", "before", "after"], words)
-    return _part("Drift", [facts(known), labels, changed])
+    parts = [facts(known), labels]
+    if words:
+        parts.append(table("Words whose share of the texts changed most", ["word", "before", "after"], words))
+    return _part("Drift", parts)
 
 
 def verification_part(report: "Verification") -> str:

@@ -50,7 +50,8 @@ from hardmax.text.vocabulary import Bags, Vocabulary, spans
 
 PENALTIES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7)
 SMOOTHINGS = (1.0, 5.0, 20.0)  # tried after the usual one, in this order, while they help
-USUAL = 1e-5  # penalty that is tried first, and used where nothing can be held out
+USUAL = 1e-5  # penalty that is tried first, and used in a stream
+FEW = 1e-2  # penalty where nothing can be held out: nothing tells then how sure the model may be
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
 BEGINNING = 0.03  # weight of each beginning of a text while learning; the text weighs 1
 OF_BEGINNINGS = 1 / 3  # weight of each beginning in the calibration; a long text has five
@@ -90,7 +91,7 @@ def prepare(
     if task.many:
         folds = [(learn, _sparser(held, 1 + len(held.bags) * scores // HELD)) for learn, held in folds]
     if sum(len(held.bags) for _, held in folds) < LEAST:
-        whole, penalty = task.problem(examples), recipe.penalty or USUAL
+        whole, penalty = task.problem(examples), recipe.penalty or (USUAL if stream else FEW)
         return task.trainer(whole, task.solve(whole, penalty), penalty)
     return _choose(task, examples, folds)
 

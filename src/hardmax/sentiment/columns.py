@@ -31,6 +31,8 @@ def as_texts(X: Any) -> Sequence[str]:
         raise BadInput("expected a list of texts, got one text", found=repr(X[:40]), fix="pass [text]")
     if isinstance(X, Mapping):
         raise BadInput("expected a list of texts, got a dict", fix="pass the values of one of its keys")
+    if isinstance(X, set | frozenset):
+        raise BadInput("expected a list of texts, got a set, which has no order", fix="pass a list")
     shape = getattr(X, "shape", None)
     if hasattr(X, "tocsr"):
         raise BadInput(
@@ -55,6 +57,18 @@ def as_texts(X: Any) -> Sequence[str]:
             fix = "fill missing texts with '' or leave them out" if _missing(text) else fix
             raise BadInput(f"text {i} is not a string", found=found, fix=fix)
     return texts
+
+
+def as_pair(name: str, given: Any) -> tuple[Sequence[str], Any]:
+    """Texts and their labels, which are not looked at.
+
+    Example:
+        >>> as_pair("train", (["a"], [1]))
+        (['a'], [1])
+    """
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise BadInput(f"{name} must be a pair (texts, labels)", found=f"{given!r:.80}")
+    return as_texts(given[0]), given[1]
 
 
 def _one_column(X: Any, count: int) -> Any:
@@ -209,7 +223,23 @@ def as_indicator(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int64]] |
     if not count:
         raise BadInput("there is no text to learn from")
     labels = np.arange(given.shape[1]) if names is None else np.array([str(name) for name in names])
+    twice = [name for name, count in Counter(labels.tolist()).items() if count > 1]
+    if twice:
+        raise BadInput(f"y names the label {twice[0]!r} twice", fix="give the columns different names")
     return labels, given.astype(np.int64)
+
+
+def indicator_of(y: Any, count: int, columns: int) -> NDArray[np.int64]:
+    """(n, L) of 0 and 1 for a model that knows so many labels.
+
+    Example:
+        >>> indicator_of([[1, 0]], 1, 2).tolist()
+        [[1, 0]]
+    """
+    found = as_indicator(y, count)
+    if found is None or found[1].shape[1] != columns:
+        raise BadInput(f"the labels need {columns} columns of 0 and 1")
+    return found[1]
 
 
 def as_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -222,10 +252,7 @@ def as_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """
     if not len(labels):
         raise BadInput("there is no text to learn from")
-    try:
-        classes, numbers = np.unique(labels, return_inverse=True)
-    except TypeError:
-        raise BadInput("labels of mixed types cannot be ordered", fix="use strings only, or numbers only") from None
+    classes, numbers = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise BadInput(
             f"there is only one class in {counted(len(labels), 'text')}",

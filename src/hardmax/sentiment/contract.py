@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.columns import as_labels
+from hardmax.sentiment.columns import as_labels, as_weights, indicator_of
 
 
 class Classifier:
@@ -53,17 +53,19 @@ class Classifier:
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The accuracy: the part of the texts (or of their weight) whose label is predicted."""
         predicted = np.asarray(self.predict(X))  # type: ignore[attr-defined]
-        wanted = as_labels(np.asarray(y).reshape(-1), len(predicted)) if predicted.ndim == 1 else np.asarray(y)
-        if len(wanted) != len(predicted) or not len(wanted):
-            raise BadInput(f"there are {len(predicted)} texts but {len(wanted)} labels")
+        if not len(predicted):
+            raise BadInput("there is no text to score")
+        weights = as_weights(sample_weight, len(predicted))
+        if predicted.ndim == 2:
+            right = (predicted == indicator_of(y, *predicted.shape)).all(axis=1)
+            return float(np.average(right, weights=weights))
+        wanted = as_labels(np.asarray(y).reshape(-1), len(predicted))
         if (wanted.dtype.kind == "U") != (predicted.dtype.kind == "U"):
             raise BadInput(
                 "the labels and the classes are of different types",
                 found=f"the label {wanted[0].item()!r}, the class {predicted[0].item()!r}",
             )
-        right = predicted == wanted if predicted.ndim == 1 else (predicted == wanted).all(axis=1)
-        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return float(np.average(right, weights=weights))
+        return float(np.average(predicted == wanted, weights=weights))
 
     # ---------------------------------------------------------------- what only scikit-learn asks for
 

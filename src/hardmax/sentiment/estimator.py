@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.columns import as_texts
+from hardmax.sentiment.columns import as_pair, as_texts
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.fitting import Fitting
 from hardmax.sentiment.model import Label, SentimentModel, winners
@@ -254,7 +254,7 @@ class HardmaxClassifier(Fitting):
 
         plain = type(self)(**self.get_params() | {"layers": 0, "warm_start": False, "verbose": False})
         others = None if against is None else as_texts(against)
-        learn = None if train is None else (as_texts(train[0]), train[1])
+        learn = None if train is None else as_pair("train", train)
         return make_report(
             self._fitted(), as_texts(texts), labels, train=learn, against=others, baseline=baseline, plain=plain,
             tell=progress,

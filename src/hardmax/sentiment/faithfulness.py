@@ -79,7 +79,7 @@ def faithfulness(
             progress(t, len(texts), "explaining")
         ex = explain(model, text)
         found = [word.word for word in ex.words]
-        named["effect"].append([word.word for word in ex.words if (word.effect or 0.0) > 0][:top])
+        named["effect"].append([word.word for word in ex.words if word.effect > 0][:top])
         named["one by one"].append(ex.deleting(top)[0])
         sign = 1.0 if ex.label == ex.toward else -1.0
         named["part"].append(_best({word.word: sign * word.contribution for word in ex.words}, top))

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, whole
 from hardmax.sentiment.columns import (
     as_classes,
     as_indicator,
     as_labels,
+    as_pair,
     as_texts,
     as_weights,
     check_size,
     class_weights,
+    indicator_of,
 )
 from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.model import SentimentModel
@@ -78,6 +80,8 @@ class Fitting(Classifier):
         """
         from hardmax.sentiment.training_loop import Examples, Watch
 
+        if resume and checkpoint is None:
+            raise BadInput("resume needs a checkpoint", fix="name the file with checkpoint=...")
         texts = self._texts(X, True)
         several = as_indicator(y, len(texts))
         every, labels = several or as_classes(as_labels(y, len(texts)))
@@ -93,14 +97,9 @@ class Fitting(Classifier):
         patience = self._patience(checkpoint)
         held_out: tuple[Sequence[str], NDArray[np.int64]] | None = None
         if validation is not None:
-            if not isinstance(validation, tuple | list) or len(validation) != 2:
-                raise BadInput("validation must be a pair (texts, labels)", found=f"{validation!r:.80}")
-            others, given = as_texts(validation[0]), validation[1]
+            others, given = as_pair("validation", validation)
             if several:
-                other = as_indicator(given, len(others))
-                if other is None or other[1].shape[1] != len(every):
-                    raise BadInput(f"the validation labels need {len(every)} columns, like y")
-                held_out = others, other[1]
+                held_out = others, indicator_of(given, len(others), len(every))
             else:
                 number = {c: i for i, c in enumerate(every.tolist())}
                 wanted = [number.get(c, -1) for c in as_labels(given, len(others)).tolist()]
@@ -265,7 +264,7 @@ class Fitting(Classifier):
             return int(np.random.default_rng().integers(2**31))
         if isinstance(self.random_state, np.random.RandomState):
             return int(self.random_state.randint(2**31 - 1))
-        return self.random_state
+        return whole("random_state", self.random_state, least=0)
 
     def _recipe(self) -> Recipe:
         seed = self._seed()

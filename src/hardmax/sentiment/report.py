@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ class Report(Result):
     coverage: dict[str, Any]
     comparison: list[dict[str, Any]]
     layers: int
-    drift: Drift | None = field(default=None)
+    drift: Drift | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data: what `save("report.json")` writes."""
@@ -158,8 +158,8 @@ def known_words(model: SentimentModel, texts: Sequence[str]) -> dict[str, Any]:
     some, unknown, parts = texts[:: max(1, -(-len(texts) // READ))], Counter[str](), []
     for text in some:
         words, strange = unknown_words(model, text)
-        parts.append(1 - len(strange) / max(len(words), 1) if words else 0.0)
-        unknown.update(set(strange))
+        parts.append(1 - len(strange) / len(words) if words else 0.0)
+        unknown.update(dict.fromkeys(strange, 1))
     most = [list(row) for row in unknown.most_common(UNKNOWN)]
     return {"read": len(some), "mean": float(np.mean(parts)), "unknown": most}
 

@@ -6,8 +6,9 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, whole
 from hardmax.sentiment.model import Label, SentimentModel, winners
+from hardmax.sentiment.scoring import numbered
 
 
 class TermScore(TypedDict):
@@ -39,6 +40,8 @@ def words(model: SentimentModel, most: int | None = None) -> list[TermScore]:
         >>> [row["term"] for row in words(load_model("imdb-words"), 3)]
         ['worst', 'unfunny', 'waste']
     """
+    if most is not None:
+        whole("most", most, least=0)
     vectors = np.asarray(model.embedding, np.float64)
     scores = vectors @ model.scores.T
     radius = np.sqrt((vectors**2).sum(axis=1))
@@ -74,6 +77,7 @@ def leaders(
     """
     from hardmax.sentiment.batches import trace
 
+    whole("most", most, least=0)
     model.refuse_several_labels("the count of leaders by class")
     traced = trace(model, texts)
     chosen = winners(traced.logits)
@@ -81,8 +85,7 @@ def leaders(
     if len(texts):
         sure = model.from_logits(traced.logits)[np.arange(len(texts)), chosen] >= confident
     if labels is not None:
-        right = {c: i for i, c in enumerate(model.classes)}
-        sure = sure & (chosen == np.array([right.get(c, -1) for c in np.asarray(labels).tolist()], np.int64))
+        sure = sure & (chosen == numbered(model, labels, len(texts)))
     parts, size = traced.clusters(), len(model.vocabulary)
     found: dict[Label, list[LeaderCount]] = {}
     for number, label in enumerate(model.classes):

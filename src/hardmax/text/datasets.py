@@ -207,16 +207,16 @@ def read_batches(
 def tidy_labels(labels: list[Any]) -> NDArray[Any]:
     """Labels as an array: integers if all of them are integers, otherwise strings.
 
-    Truth values are strings, as they are in a .csv file, and dates have one spelling: that of ISO 8601, without the
-    time where it is midnight.
+    Numbers that begin with a superfluous 0 are codes, and so strings. Truth values are strings, as they are in a .csv
+    file, and dates have one spelling: that of ISO 8601, without the time where it is midnight.
 
     Example:
-        >>> tidy_labels(["1", "0"]).tolist(), tidy_labels(["pos", 1]).tolist(), tidy_labels([True]).tolist()
-        ([1, 0], ['pos', '1'], ['True'])
+        >>> [tidy_labels(given).tolist() for given in (["1", "0"], ["pos", 1], [True], ["01", "1"])]
+        [[1, 0], ['pos', '1'], ['True'], ['01', '1']]
         >>> tidy_labels(["2020-01-01 00:00:00", "2020-01-01 12:30"]).tolist()
         ['2020-01-01', '2020-01-01T12:30:00']
     """
-    if all(re.fullmatch(r"-?\d{1,9}", v) if isinstance(v, str) else _is_integer(v) for v in labels):
+    if all(re.fullmatch(r"0|-?[1-9]\d{0,8}", v) if isinstance(v, str) else _is_integer(v) for v in labels):
         return np.array([int(v) for v in labels], np.int64)
     if all(v is None for v in labels):
         return np.array(labels, object)

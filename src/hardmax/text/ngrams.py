@@ -24,7 +24,6 @@ MOST_COUNTED = 1 << 23  # distinct n-grams: about 350 MB
 _SHIFT = np.uint64(20)
 _PART = 64  # texts that one thread takes at a time
 _CHUNK = 2048  # texts joined at a time: bounds the memory
-_EMPTY = EMPTY
 
 
 def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
@@ -205,7 +204,7 @@ def _fill(table: Any, bits: Any, hashes: Any) -> Any:
     for t in range(hashes.size):
         key = hashes[t]
         place = key & mask
-        while table[place] != _EMPTY:
+        while table[place] != EMPTY:
             if table[place] >> bits == key >> bits:
                 return t
             place = (place + np.uint64(1)) & mask
@@ -259,10 +258,10 @@ def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: A
         starts[t] = to
         for k in range(terms):
             slot, place, tag = found[k], keys[k] & mask, keys[k] >> bits
-            while slot >> bits != tag and slot != _EMPTY:
+            while slot >> bits != tag and slot != EMPTY:
                 place = (place + np.uint64(1)) & mask
                 slot = slots[place]
-            term = slot & low if slot != _EMPTY else unknown
+            term = slot & low if slot != EMPTY else unknown
             ids[to] = term
             to += seen[term] != mark
             seen[term] = mark

@@ -15,7 +15,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from hardmax.errors import BadInput, need
+from hardmax.errors import BadInput, counted, need
 from hardmax.text.encoding import Checked, encoding_of, file_encoding
 
 TEXT_NAMES = ("text", "review", "sentence", "content", "comment")
@@ -152,21 +152,21 @@ def _rows(
 
 
 def likely(columns: list[str], given: str | None, usual: tuple[str, ...]) -> str:
-    """The column that was probably meant: nearest to the given name, or to a usual one; else the first that is no id.
+    """The column that was probably meant: nearest to the given name or a usual one, or the only one that is no id.
 
     Example:
         >>> likely(["id", "Review_Text", "stars"], None, TEXT_NAMES), likely(["id", "stars"], "star", LABEL_NAMES)
         ('Review_Text', 'stars')
-        >>> likely(["id", "avis", "note"], None, TEXT_NAMES)
-        'avis'
+        >>> likely(["id", "avis"], None, TEXT_NAMES), likely(["id", "avis", "note"], None, TEXT_NAMES)
+        ('avis', '')
     """
     lower = {column.lower(): column for column in columns}
     for name in usual if given is None else (given.lower(), *usual):
         near = get_close_matches(name, lower, 1, 0.75) or [c for c in lower if name in c]
         if near:
             return lower[near[0]]
-    others = (column for name, column in lower.items() if name not in ID_NAMES)
-    return next(others, next(iter(columns), "NAME"))
+    others = [column for name, column in lower.items() if name not in ID_NAMES]
+    return others[0] if len(others) == 1 else ""
 
 
 Columns = tuple[str, str | tuple[str, ...] | None, str | None]  # of text, label and id
@@ -180,18 +180,24 @@ def _choose(
     in_lower_case = {column.strip().lower(): column for column in reversed(columns)} | {c: c for c in columns}
 
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
-        if given is not None and given in columns:
-            return given
         some = (in_lower_case[name] for where in (columns, in_lower_case) for name in usual if name in where)
-        found = next(some, None) if given is None else None
+        found = next(some, None) if given is None else given if given in columns else None
+        if found is not None and columns.count(found) > 1:
+            raise BadInput(f"{name} has more than one column {found!r}", fix="give them different names")
         if found is None and (required or given is not None):
             if not columns:
                 raise BadInput(f"{name} is empty: it has no header", fix="name the columns in its first line")
             column = likely([column for column in columns if column != chosen], given, usual)
+            if option:
+                fix = f"--{option} {quote(column) if column else 'COLUMN, one of these'}"
+                fix += "" if known or given else HEADER
+            else:
+                fix = "every label needs a column of 0 and 1 with its name"
+                fix += f"; did you mean {column!r}?" if column else ""
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
                 found=", ".join(repr(c) for c in columns),
-                fix=f"--{option} {quote(column)}" + ("" if known or given else HEADER),
+                fix=fix,
             )
         return found
 
@@ -201,7 +207,7 @@ def _choose(
     if label is None or isinstance(label, str):
         labels = pick(label, LABEL_NAMES, "label", labeled)
     else:
-        labels = tuple(str(pick(one, LABEL_NAMES, "label", True)) for one in label)
+        labels = tuple(str(pick(one, LABEL_NAMES, "", True)) for one in label)
     return chosen, labels, pick(None, ID_NAMES, "id", False)
 
 
@@ -247,6 +253,7 @@ def _csv(path: Path, wanted: list[str]) -> Iterator[Any]:
             checked.good(column, 1)
         yield header
         while True:
+            begin = reader.line_num + 1
             try:
                 record = next(reader)
             except StopIteration:
@@ -257,7 +264,9 @@ def _csv(path: Path, wanted: list[str]) -> Iterator[Any]:
             if not record:
                 continue
             if len(record) != len(header):
-                why = f"{len(record)} fields where the header has {len(header)}"
+                why = f"{counted(len(record), 'field')} where the header has {len(header)}"
+                if reader.line_num > begin:
+                    why += f"; it begins in line {begin}, and a quotation mark may be missing"
                 yield reader.line_num, BadRow(reader.line_num, why, mark.join(record)[:200])
             elif not all(checked.good(cell, reader.line_num) for cell in record):
                 yield reader.line_num, BadRow(reader.line_num, NOT_UTF8, mark.join(record)[:200])
