@@ -145,22 +145,12 @@ def by_chance(before: NDArray[np.int64], after: NDArray[np.int64], n: tuple[int,
         >>> by_chance(np.array([0, 9]), np.array([9, 9]), (10, 10)).round(5).tolist()
         [0.00024, 1.0]
     """
-    logs = np.concatenate([[0.0], np.log(np.arange(1, sum(n) + 1)).cumsum()])  # of factorials
+    from scipy.stats import false_discovery_control, hypergeom
 
-    def chosen(of: Any, some: Any) -> Any:
-        return logs[of] - logs[some] - logs[of - some]
-
-    def twice(a: int, b: int) -> float:
-        k = np.arange(max(0, a + b - n[0]), min(a + b, n[1]) + 1)
-        p = np.exp(chosen(n[1], k) + chosen(n[0], a + b - k) - chosen(sum(n), a + b))
-        return float(min(1.0, 2 * min(p[k <= b].sum(), p[k >= b].sum())))
-
-    pairs, which = np.unique(np.column_stack([before, after]), axis=0, return_inverse=True)
-    p = np.array([twice(a, b) for a, b in pairs.tolist()])[which.ravel()]
-    order = np.argsort(-p)
-    q = np.empty(len(p))
-    q[order] = np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1))
-    return q
+    held = before + after
+    tails = hypergeom.cdf(after, sum(n), held, n[1]), hypergeom.sf(after - 1, sum(n), held, n[1])
+    p = np.minimum(2 * np.minimum(*tails), 1.0)
+    return np.asarray(false_discovery_control(p)) if len(p) else p
 
 
 def unknown_words(model: SentimentModel, text: str) -> tuple[list[str], list[str]]:

@@ -218,11 +218,18 @@ class HardmaxClassifier(Fitting):
             model = model.one_label(model.classes[best])
         return explain(model, text)
 
-    def explain_many(self, texts: Iterable[str], *, most: int = 10, as_: str | None = None) -> Any:
-        """The words that matter in many texts, as one table; see `hardmax.sentiment.explain_many.explain_many`."""
+    def explain_many(
+        self, texts: Iterable[str], *, label: Label | None = None, most: int = 10, as_: str | None = None
+    ) -> Any:
+        """The words that matter in many texts, as one table; see `hardmax.sentiment.explain_many.explain_many`.
+
+        Args:
+            label: if texts have several labels, the one that is explained.
+        """
         from hardmax.sentiment.explain_many import explain_many
 
-        return explain_many(self._fitted(), as_texts(texts), most=most, as_=as_)
+        model = self._fitted() if label is None else self._fitted().one_label(label)
+        return explain_many(model, as_texts(texts), most=most, as_=as_)
 
     def leaders(
         self, texts: Iterable[str], labels: ArrayLike | None = None, *, most: int = 30, confident: float = 0.0
