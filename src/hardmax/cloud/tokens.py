@@ -20,6 +20,7 @@ from hardmax.errors import BadInput, counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Numbers = NDArray[np.int32] | Ints  # of tokens, centers and layers, as results hold them
 
 
 class HasArray(Protocol):
@@ -79,12 +80,26 @@ class Cloud:
         """(m, d) the distinct points."""
         return self.tokens if self.all_distinct else self.tokens[self.first]
 
+    def of_tokens(self, of_points: NDArray[Any]) -> NDArray[Any]:
+        """What is known of points, for each token: the same array if all are distinct."""
+        return of_points if self.all_distinct else of_points.take(self.point_of, axis=0)
+
     @cached_property
     def multiplicity(self) -> Ints:
         """(m,) how many tokens sit at each point."""
         if self.all_distinct:
             return np.broadcast_to(np.int64(1), self.n)
         return np.bincount(self.point_of, minlength=len(self.first)).astype(np.int64)
+
+
+def compact(values: NDArray[Any], n: int) -> Numbers:
+    """Numbers of tokens, centers or layers as the results for n tokens hold them: 32 bits each, if these are enough.
+
+    Example:
+        >>> compact(np.arange(3), 3)
+        array([0, 1, 2], dtype=int32)
+    """
+    return np.asarray(values, np.int32) if n < 1 << 31 else np.asarray(values, np.int64)
 
 
 def is_batch(Z: Any) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER, PATTERN, ROLE_NAMES, TIE, fingerprint
-from hardmax.shapes import Array, Int, Shaped
+from hardmax.shapes import Array, Integer, Shaped
 from hardmax.views import Result
 
 __all__ = ["FOLLOWER", "LEADER", "PATTERN", "ROLE_NAMES", "TIE", "Certificate", "fingerprint"]
@@ -43,9 +43,9 @@ class Certificate(Result, ByValue):
 
     alpha: Any
     A: Shaped[Array, "d d"] | None
-    decided_at: Int[Array, " n"]
+    decided_at: Integer[Array, " n"]
     role: Shaped[Array, " n"]
-    target: Int[Array, " n"]
+    target: Integer[Array, " n"]
     groups: tuple[tuple[int, ...], ...]
     limit: Shaped[Array, "n d"]
     margin: float

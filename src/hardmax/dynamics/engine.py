@@ -78,7 +78,7 @@ class Run:
         self.role = np.full(m, ACTIVE, np.int8)
         self.decided_at = np.full(m, -1, np.int64)
         self.target = np.full(m, -1, np.int64)
-        # Bases and offsets, at the layer of the decision, of those that do not follow a leader from layer 0 on.
+        # Offsets at the layer of the decision, of those that do not follow a leader from layer 0 on; bases of ties.
         self._late = np.full(m, -1, np.int32)  # point -> its row
         self._bases: Floats = np.empty((0, dim))
         self._offsets, self._count = self._bases, 0
@@ -239,28 +239,30 @@ class Run:
 
     def settle(self, points: Ints, role: int, target: Ints | int, base: Floats | None = None) -> None:
         """Record that from this layer on `points` follow `target` forever and approach `base`; None: the target."""
-        self.role[points] = role
         self.decided_at[points] = self.layer
         self.target[points] = target
-        if self.layer > 0 or role == TIE:  # else base and offset are known from where the points were
-            base = self.points[target] if base is None else base
-            self._keep(points, base, self.points[points] - base)
+        for part in blocks(len(points) if self.layer > 0 or role == TIE else 0):  # else it is known where they were
+            some = points[part]
+            end = self.points.take(self.target[some], axis=0) if base is None else base
+            self._keep(some, self.points.take(some, axis=0) - end, base)
+        self.role[points] = role
 
-    def _keep(self, points: Ints, base: Floats, offset: Floats) -> None:
+    def _keep(self, points: Ints, offset: Floats, base: Floats | None = None) -> None:
         first, self._count = self._count, self._count + len(points)
-        if self._count > len(self._bases):  # room for everyone who is not decided yet; it is memory once it is used
-            kept, room = (self._bases, self._offsets), self._count + np.count_nonzero(self.role == ACTIVE)
-            self._bases, self._offsets = np.empty((2, room, base.shape[-1]))
-            self._bases[:first], self._offsets[:first] = (array[:first] for array in kept)
+        if self._count > len(self._offsets):  # room for everyone who is not decided yet; it is memory once it is used
+            kept, room = (self._offsets, self._bases), self._count + np.count_nonzero(self.role == ACTIVE)
+            self._offsets, self._bases = np.empty((room, offset.shape[-1])), np.empty((room, offset.shape[-1]))
+            self._offsets[:first], self._bases[:first] = (array[:first] for array in kept)
         self._late[points] = np.arange(first, self._count)
-        self._bases[first : self._count] = base
         self._offsets[first : self._count] = offset
+        if base is not None:
+            self._bases[first : self._count] = base
 
     def base(self, points: Ints | slice = slice(None)) -> Floats:
-        """Where decided points tend to."""
-        base = self.cloud.points.take(np.maximum(self.target[points], 0), axis=0)
-        late, rows = self._rows_of(points)
-        base[late] = self._bases[rows]
+        """Where decided points tend to: the places of leaders, who stand still, and the bases of ties."""
+        base = self.points.take(np.maximum(self.target[points], 0), axis=0)
+        tied = np.flatnonzero(self.role[points] == TIE)
+        base[tied] = self._bases[self._late[points][tied]]
         return base
 
     def offset(self, points: Ints | slice = slice(None)) -> Floats:
@@ -268,16 +270,10 @@ class Run:
         return self._offset(points, self.base(points))
 
     def _offset(self, points: Ints | slice, base: Floats) -> Floats:
-        offset = self.cloud.points[points] - base
-        late, rows = self._rows_of(points)
-        offset[late] = self._offsets[rows]
-        return offset
-
-    def _rows_of(self, points: Ints | slice) -> tuple[Ints, Ints]:
-        """Which of the points have rows of their own, and these."""
-        row = self._late[points]
+        offset, row = self.cloud.points[points] - base, self._late[points]
         late = np.flatnonzero(row >= 0)
-        return late, row[late].astype(np.int64)
+        offset[late] = self._offsets[row[late]]
+        return offset
 
     def _note_pattern(self, target: Ints, ties: dict[int, Ints]) -> None:
         self._open_ties = {i: t.tobytes() for i, t in ties.items()}
@@ -313,13 +309,15 @@ class Run:
             if (name := group.tobytes()) not in means:
                 means[name] = weighted_mean(old[group], self.weights[group])
             mean[r] = means[name]
-        moved = (old[active] + self.alpha * mean) / (1.0 + self.alpha)
+        mean *= self.alpha
+        mean += old.take(active, axis=0)
+        mean /= 1.0 + self.alpha
         self.layer += 1
-        if self.layer == 1:  # the points that were given stay as they are
-            self.points = np.empty_like(old)
-        for part in blocks(len(old)):
-            self.points[part] = self.decided_points(self.layer, part)
-        self.points[active] = moved
+        new = np.empty_like(old) if self.layer == 1 else old  # the points that were given stay as they are
+        for part in blocks(len(old)):  # of `old`, the places of leaders are needed, which do not change
+            new[part] = self.decided_points(self.layer, part)
+        new[active] = mean
+        self.points = new
 
     def decided_points(self, layer: int, rows: Ints | slice = slice(None)) -> Floats:
         """Closed-form positions at `layer` (rows of active points are meaningless)."""

@@ -15,9 +15,9 @@ from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.parameters import is_list, layer_count, step_size
 from hardmax.cloud.tokens import Cloud, CloudLike, CloudsLike, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
-from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
+from hardmax.dynamics.assembly import Problem, assemble, copies, ends_of, find_centers, of_tokens
 from hardmax.dynamics.batch import Batch, for_each_step, of_cloud, run_each
-from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.certificate import FOLLOWER, LEADER
 from hardmax.dynamics.engine import Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import NotCertified, NotExact
@@ -135,11 +135,11 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])
         if (fused.lock_target[here] >= 0).all():  # who is compared too closely is locked onto nobody
-            target = fused.lock_target[here].astype(np.int64)
+            target = fused.lock_target[here].copy()  # not a part of what the others hold
             role = np.where(fused.leads[here], LEADER, FOLLOWER).astype(np.int8)
             found[b] = assemble(
-                cloud.tokens, problem, fused.lock_layer[here].astype(np.int64), role, target, (),
-                find_centers(role, target, fused.tokens[here]), float(fused.margin[k]), 0,
+                cloud.tokens, problem, fused.lock_layer[here].copy(), role, target, (),
+                find_centers(role, target, fused.tokens[here].__getitem__), float(fused.margin[k]), 0,
             )  # fmt: skip
     return found
 
@@ -176,12 +176,10 @@ def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilib
 
 def _from_run(run: Run, problem: Problem) -> Equilibrium:
     """From distinct points to tokens."""
-    cloud, of = run.cloud, run.cloud.point_of
-    tied = run.role == TIE
-    target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])[of]
-    clusters = find_centers(run.role[of], target, run.base()[of] + 0.0)  # no -0.0
+    cloud, role, target, decided_at = run.cloud, *of_tokens(run)
+    clusters = find_centers(role, target, lambda some: ends_of(run, some) + 0.0)  # no -0.0
     return assemble(
-        cloud.tokens, problem, run.decided_at[of], run.role[of], target, copies(cloud, run.groups), clusters,
+        cloud.tokens, problem, decided_at, role, target, copies(cloud, run.groups), clusters,
         run.margin if run.small else min(run.margin, RESOLUTION), run.undecided,
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hardmax.attention.rules import RULES, FeedForward, Head, NamedFunction
 from hardmax.cloud.parameters import exact_matrix
+from hardmax.cloud.tokens import Numbers, compact
 from hardmax.dynamics.batch import Batch
 from hardmax.dynamics.certificate import LEADER, Certificate
 from hardmax.dynamics.equilibrium import Equilibrium
@@ -185,7 +186,7 @@ def equilibrium_document(eq: Equilibrium) -> Document:
 def _equilibrium(document: Document) -> Equilibrium:
     tokens, points = numbers(document, "tokens", 2), numbers(document, "limit", 2)
     n = len(tokens)
-    per_token: dict[str, NDArray[Any]] = {k: integers(document, k) for k in ("cluster", "decided_at", "role", "target")}
+    per_token = {key: _per_token(document, key, n) for key in ("cluster", "decided_at", "role", "target")}
     if points.shape != tokens.shape or any(len(array) != n for array in per_token.values()):
         raise ValueError("the arrays differ in length")
     centers, kind = numbers(document, "centers", 2), tuple(str(k) for k in document["kind"])
@@ -219,6 +220,15 @@ def _equilibrium(document: Document) -> Equilibrium:
     eq = Equilibrium(tokens, points, per_token["cluster"], centers, kind, _since(document, n), certificate)
     _check_agreement(eq)
     return eq
+
+
+def _per_token(document: Document, key: str, n: int) -> Numbers:
+    """Integers of a document that fit into the type that results hold."""
+    values = integers(document, key)
+    kept = compact(values, n)
+    if (kept != values).any():
+        raise ValueError(f"{key} holds a number that is too large")
+    return kept
 
 
 def _check_agreement(eq: Equilibrium) -> None:
