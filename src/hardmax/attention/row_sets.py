@@ -48,9 +48,9 @@ class RowSets:
         """The sets in the order of their numbers."""
         return [self.members[a:b] for a, b in zip(self.indptr[:-1].tolist(), self.indptr[1:].tolist(), strict=True)]
 
-    def renamed(self, name: Ints) -> "RowSets":
+    def renamed(self, name: NDArray[np.integer]) -> "RowSets":
         """With name[i] for i, which keeps the order."""
-        return replace(self, members=name[self.members])
+        return replace(self, members=name[self.members].astype(np.int64, copy=False))
 
     def used(self) -> "RowSets":
         """Without the sets that no row has."""

@@ -54,11 +54,13 @@ class Cloud:
         return self.tokens.shape[1]
 
     @cached_property
-    def _distinct(self) -> tuple[Ints, Ints] | None:
+    def _distinct(self) -> tuple[Numbers, Numbers] | None:
         from hardmax.cloud.distinct import distinct_rows
 
         first, point_of = distinct_rows(self.tokens)
-        return None if len(first) == self.n else (first, point_of)  # tables of large clouds take much memory
+        if len(first) == self.n:
+            return None  # tables of large clouds take much memory
+        return compact(first, self.n), compact(point_of, self.n)
 
     @property
     def all_distinct(self) -> bool:
@@ -66,12 +68,12 @@ class Cloud:
         return self._distinct is None
 
     @property
-    def first(self) -> Ints:
+    def first(self) -> Numbers:
         """(m,) index of the first token at each distinct point."""
         return np.arange(self.n) if self._distinct is None else self._distinct[0]
 
     @property
-    def point_of(self) -> Ints:
+    def point_of(self) -> Numbers:
         """(n,) index of the distinct point of each token."""
         return np.arange(self.n) if self._distinct is None else self._distinct[1]
 
@@ -91,6 +93,11 @@ class Cloud:
             return np.broadcast_to(np.int64(1), self.n)
         return np.bincount(self.point_of, minlength=len(self.first)).astype(np.int64)
 
+    def forget(self, *names: str) -> None:
+        """Free the memory of what can be computed again: "points", "multiplicity"."""
+        for name in names:
+            vars(self).pop(name, None)
+
 
 def compact(values: NDArray[Any], n: int) -> Numbers:
     """Numbers of tokens, centers or layers as the results for n tokens hold them: 32 bits each, if these are enough.
@@ -99,7 +106,12 @@ def compact(values: NDArray[Any], n: int) -> Numbers:
         >>> compact(np.arange(3), 3)
         array([0, 1, 2], dtype=int32)
     """
-    return np.asarray(values, np.int32) if n < 1 << 31 else np.asarray(values, np.int64)
+    return np.asarray(values, index_type(n))
+
+
+def index_type(n: int) -> Any:
+    """The type of numbers below n."""
+    return np.int32 if n < 1 << 31 else np.int64
 
 
 def is_batch(Z: Any) -> bool:

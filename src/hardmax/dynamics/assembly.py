@@ -96,7 +96,7 @@ def of_tokens(run: Run) -> tuple[NDArray[np.int8], Numbers, Numbers]:
     cloud = run.cloud
     target = compact(run.target, cloud.n)
     if not cloud.all_distinct:
-        target = np.where(run.role == TIE, target, compact(cloud.first, cloud.n).take(np.maximum(target, 0)))
+        target = np.where(run.role == TIE, target, cloud.first.take(np.maximum(target, 0)))
     return cloud.of_tokens(run.role), cloud.of_tokens(target), cloud.of_tokens(compact(run.decided_at, cloud.n))
 
 
@@ -109,6 +109,8 @@ def copies(cloud: Cloud, groups: list[Ints]) -> tuple[tuple[int, ...], ...]:
     """Sets of points -> ascending tuples of all tokens at them."""
     if cloud.all_distinct:
         return tuple(tuple(group.tolist()) for group in groups)
+    if not groups:
+        return ()
     order = np.argsort(cloud.point_of, kind="stable")
     start = np.concatenate([[0], np.cumsum(cloud.multiplicity)])
     return tuple(tuple(sorted(int(t) for p in group for t in order[start[p] : start[p + 1]])) for group in groups)

@@ -33,7 +33,7 @@ from hardmax.attention.ties import (
     wider,
 )
 from hardmax.cloud.metric import Metric
-from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers, index_type
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 
 ACTIVE = -1
@@ -76,8 +76,8 @@ class Run:
         one, each = np.broadcast_to(1.0, m), self.cloud.multiplicity
         self.weights: Floats = one if self.cloud.all_distinct else each.astype(np.float64)
         self.role = np.full(m, ACTIVE, np.int8)
-        self.decided_at = np.full(m, -1, np.int64)
-        self.target = np.full(m, -1, np.int64)
+        self.decided_at = np.full(m, -1, index_type(m))
+        self.target = np.full(m, -1, index_type(m))
         # Offsets at the layer of the decision, of those that do not follow a leader from layer 0 on; bases of ties.
         self._late = np.full(m, -1, np.int32)  # point -> its row
         self._bases: Floats = np.empty((0, dim))
@@ -88,7 +88,7 @@ class Run:
         self.tie: Band = tie_band(self.tie_tolerance)
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
         self.exactly_tied: Ints = self.active[:0]  # points whose ties at layer 0 hold for the given floats exactly
-        self._pattern: tuple[Ints, Ints, list[bytes]] = (self.active[:0], self.active[:0], [])
+        self._pattern: tuple[Ints, Numbers, list[bytes]] = (self.active[:0], self.active[:0], [])
         self._open_ties: dict[int, bytes] = {}  # active point -> the points it follows, where they are several
         # After this many layers without a change, followers have merged with their leaders in float64.
         self.patience = int(40 / np.log1p(self.alpha)) + 8
@@ -109,28 +109,29 @@ class Run:
         with np.errstate(invalid="ignore", divide="ignore"):
             self.lowest = float((s.found.best / s.scores.query_norms).min())
             self.blur = float((s.flag / s.scale).max())
-        target = s.found.target.astype(np.int64, copy=True)
-        ties: dict[int, Ints] = {}
-        tie, close = s.width(self.tie, self.layer), np.flatnonzero(~s.clear)
+        target, ties, close = s.found.target, dict[int, Ints](), np.flatnonzero(~s.clear)
         if len(close):
-            ties = self._resolve_close(active, close, s, tie, target)
-        won = (target >= 0) & (s.found.gap > tie) & np.isfinite(s.found.gap)
-        if won.any():
-            self.margin = min(self.margin, float((s.found.gap[won] / s.scale[won]).min()))
+            ties = self._resolve_close(active, close, s, s.width(self.tie, self.layer, close), target)
+        self.margin = min(self.margin, s.margin(self.tie, self.layer, target))
+        scores = s.scores if ties else None
+        del s  # memory for what is kept of the decisions
         self._decide(active, target)
-        if ties:
+        if scores is not None:
             from hardmax.dynamics.tie_locks import lock_ties
 
-            lock_ties(self, ties, s.scores, self.largest)
+            lock_ties(self, ties, scores, self.largest)
         still = self.role[active] == ACTIVE
         self.active = active[still]
         self._note_pattern(target[still], {i: t for i, t in ties.items() if self.role[i] == ACTIVE})
         return Look(active, target, ties)
 
     def _resolve_close(self, active: Ints, close: Ints, s: Search, tie: Floats, target: Ints) -> dict[int, Ints]:
-        """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
+        """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties.
+
+        `tie` are the widths of the tie band for the queries `close`.
+        """
         sets = s.found.tied or s.scores.of(close).collect(s.found.best[close], s.flag[close])
-        whole = self._wholly_tied(active[close], sets, tie[close] >= s.flag[close])
+        whole = self._wholly_tied(active[close], sets, tie >= s.flag[close])
         every, size = sets.sets(), sets.sizes[sets.which]
         if self.layer > 0:
             self.undecided += int((size[whole] - 1).sum())
@@ -160,11 +161,12 @@ class Run:
         self, active: Ints, close: Ints, odd: Ints, sets: RowSets, s: Search, tie: Floats, target: Ints
     ) -> dict[int, Ints]:
         """The same for the queries close[odd], pair by pair."""
-        whole, close, sets = np.delete(close, odd), close[odd], replace(sets, which=sets.which[odd])
+        whole, close, tie = np.delete(close, odd), close[odd], tie[odd]
+        sets = replace(sets, which=sets.which[odd])
         indptr, index = sets.rows(np.arange(len(odd)))
         q, best = s.scores.queries, s.found.best
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
-        followed, floor = np.empty(len(index), bool), best[close] - tie[close]
+        followed, floor = np.empty(len(index), bool), best[close] - tie
         for start in range(0, len(index), PAIRS):
             r, j = row[start : start + PAIRS], index[start : start + PAIRS]
             score = pair_scores(q.take(close[r], axis=0), self.points.take(j, axis=0))  # faster than by an index
@@ -258,7 +260,7 @@ class Run:
         if base is not None:
             self._bases[first : self._count] = base
 
-    def base(self, points: Ints | slice = slice(None)) -> Floats:
+    def base(self, points: Numbers | slice = slice(None)) -> Floats:
         """Where decided points tend to: the places of leaders, who stand still, and the bases of ties."""
         base = self.points.take(np.maximum(self.target[points], 0), axis=0)
         tied = np.flatnonzero(self.role[points] == TIE)
@@ -277,7 +279,7 @@ class Run:
 
     def _note_pattern(self, target: Ints, ties: dict[int, Ints]) -> None:
         self._open_ties = {i: t.tobytes() for i, t in ties.items()}
-        pattern = (self.active, target, list(self._open_ties.values()))
+        pattern = (self.active, target.astype(self.target.dtype), list(self._open_ties.values()))
         same = all(map(np.array_equal, pattern[:2], self._pattern[:2])) and pattern[2] == self._pattern[2]
         self.unchanged_for = self.unchanged_for + 1 if same else 0
         self._pattern = pattern

@@ -146,6 +146,7 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     if len(cloud.points) <= SMALL:
         return None
     origin = origin_of(cloud, problem)
+    cloud.forget("multiplicity")
     found = search(cloud.points, None, problem.matrix, flag_of(problem, cloud.dim), False)
     norms, target = found.scores.query_norms, found.found.target
     if np.count_nonzero(norms == 0.0) > (origin is not None):
@@ -159,11 +160,14 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     lasting = rho**LASTING * depth(lowest) > 2.0 * RESOLUTION * found.largest
     if not lasting or not depth(lowest) > 2.0 * blur or np.count_nonzero(ordinary) < WORTH * len(ordinary):
         return found
-    points, index = np.flatnonzero(~ordinary), np.flatnonzero(~ordinary[cloud.point_of])
-    first = found.of(points if origin is None else points[norms[points] > 0.0], points)
-    won = found.clear & np.isfinite(found.found.gap)
-    margin = float((found.found.gap[won] / found.scale[won]).min(initial=np.inf))
-    del found, norms, leads, settled, ordinary, others, points, won  # memory for what follows
+    points = np.flatnonzero(~ordinary)
+    index = points if cloud.all_distinct else np.flatnonzero(~cloud.of_tokens(ordinary))
+    rows = points if origin is None else points[norms[points] > 0.0]
+    del norms, leads, settled, ordinary, others  # memory for what follows
+    first = found.of(rows, points)
+    margin, target = found.margin(flag_of(problem, cloud.dim), 0, target), compact(target, cloud.n)
+    del found, rows, points
+    cloud.forget("points")
     if first is None:
         return None
 
@@ -179,13 +183,12 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
         return None
     del run  # memory for the result
     n = cloud.n
-    target = compact(target, n)
     role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, target.dtype)
     cluster = np.zeros(len(target), target.dtype)
     cluster[index if cloud.all_distinct else cloud.point_of[index]] = rest.cluster
     cluster = taken(cluster, target)
     if not cloud.all_distinct:
-        cluster, target = (taken(a, cloud.point_of) for a in (cluster, taken(compact(cloud.first, n), target)))
+        cluster, target = (taken(a, cloud.point_of) for a in (cluster, taken(cloud.first, target)))
     role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
     target[index] = rest.whole_target()
     groups, undecided = rest.whole_groups(), rest.undecided
