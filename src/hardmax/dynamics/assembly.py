@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hardmax.attention.ties import EPS, taken
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers, compact
-from hardmax.dynamics.certificate import LEADER, TIE, Certificate, fingerprint
+from hardmax.dynamics.certificate import LEADER, TIE, Certificate, Group, fingerprint, group_of
 from hardmax.dynamics.engine import Run
 from hardmax.dynamics.equilibrium import Equilibrium
 
@@ -31,7 +31,7 @@ def assemble(
     decided_at: Numbers,
     role: NDArray[np.int8],
     target: Numbers,
-    groups: tuple[tuple[int, ...], ...],
+    groups: tuple[Group, ...],
     clusters: tuple[Numbers, Floats, tuple[str, ...]],
     margin: float,
     undecided: int,
@@ -105,12 +105,13 @@ def ends_of(run: Run, tokens: Ints) -> Floats:
     return run.base(tokens if run.cloud.all_distinct else run.cloud.point_of[tokens])
 
 
-def copies(cloud: Cloud, groups: list[Ints]) -> tuple[tuple[int, ...], ...]:
-    """Sets of points -> ascending tuples of all tokens at them."""
+def copies(cloud: Cloud, groups: list[Ints]) -> tuple[Group, ...]:
+    """Sets of points -> all tokens at them, ascending."""
     if cloud.all_distinct:
-        return tuple(tuple(group.tolist()) for group in groups)
+        return tuple(group_of(group.tolist(), cloud.n) for group in groups)
     if not groups:
         return ()
     order = np.argsort(cloud.point_of, kind="stable")
     start = np.concatenate([[0], np.cumsum(cloud.multiplicity)])
-    return tuple(tuple(sorted(int(t) for p in group for t in order[start[p] : start[p + 1]])) for group in groups)
+    parts = ([order[start[p] : start[p + 1]] for p in group.tolist()] for group in groups)
+    return tuple(group_of(np.sort(np.concatenate(part)).tolist(), cloud.n) for part in parts)

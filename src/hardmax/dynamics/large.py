@@ -12,7 +12,7 @@ from hardmax.cloud.metric import Metric, lengths
 from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers, compact
 from hardmax.dynamics.assembly import Problem, assemble, copies, ends_of, find_centers, of_tokens
 from hardmax.dynamics.bodies import Hull
-from hardmax.dynamics.certificate import FOLLOWER, LEADER
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, Group, group_of
 from hardmax.dynamics.engine import SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.origin import Origin, origin_of
@@ -39,7 +39,7 @@ class Rest:
     decided_at: Numbers
     role: NDArray[np.int8]
     target: Numbers
-    groups: tuple[tuple[int, ...], ...]
+    groups: tuple[Group, ...]
     cluster: Numbers
     centers: Floats
     kind: tuple[str, ...]
@@ -54,7 +54,7 @@ class Rest:
         """Places of the leaders."""
         return np.flatnonzero(self.role == LEADER)
 
-    def whole_groups(self) -> tuple[tuple[int, ...], ...]:
+    def whole_groups(self) -> tuple[Group, ...]:
         return tuple(tuple(self.index[list(group)].tolist()) for group in self.groups)
 
 
@@ -113,7 +113,7 @@ def limit_in_plane(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
         more = origin.undecided(tokens, problem, decided_at, target, (rest.centers, cluster), groups)
         if more is None:
             return None
-        groups, undecided = (*groups, tuple(range(n))), undecided + more
+        groups, undecided = (*groups, group_of(range(n), n)), undecided + more
     return assemble(
         tokens, problem, decided_at, role, target, groups, (cluster, rest.centers, rest.kind), margin, undecided,
     )  # fmt: skip
@@ -196,7 +196,7 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
         more = origin.undecided(cloud.tokens, problem, decided_at, target, (rest.centers, cluster), groups)
         if more is None:
             return None
-        groups, undecided = (*groups, tuple(range(n))), undecided + more
+        groups, undecided = (*groups, group_of(range(n), n)), undecided + more
     return assemble(
         cloud.tokens, problem, decided_at, role, target, groups, (cluster, rest.centers, rest.kind),
         min(rest.margin, margin), undecided,

@@ -13,7 +13,7 @@ import numpy as np
 from hardmax.attention.ties import blocks, exact_sum, tie_band, weighted_mean
 from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers
 from hardmax.dynamics.assembly import Problem
-from hardmax.dynamics.certificate import TIE
+from hardmax.dynamics.certificate import TIE, Group
 from hardmax.dynamics.engine import Look, Run
 
 NEAR = 32  # widths of the tie rule: a mean that is further away cannot be part of a tie
@@ -54,7 +54,7 @@ class Origin:
 
     def undecided(
         self, tokens: Floats, problem: Problem, decided_at: Numbers, target: Numbers, ends: tuple[Floats, Numbers],
-        groups: tuple[tuple[int, ...], ...],
+        groups: tuple[Group, ...],
     ) -> int | None:  # fmt: skip
         """Of the claim that the token stays, how many comparisons are undecided; None if it does not hold.
 
@@ -98,7 +98,7 @@ def _longest(problem: Problem, tokens: Floats) -> float:
     return max(float(problem.matrix.norms(tokens[p]).max()) for p in blocks(len(tokens)))
 
 
-def _is_mean(tokens: Floats, target: Numbers, groups: tuple[tuple[int, ...], ...], own: Ints) -> bool:
+def _is_mean(tokens: Floats, target: Numbers, groups: tuple[Group, ...], own: Ints) -> bool:
     """Whether the sum of all tokens, and of the ends of all but `own`, is exactly 0."""
     if weighted_mean(tokens, np.ones(len(tokens))).any():  # rounded once, so it is 0 only if the sum is
         return False

@@ -14,7 +14,7 @@ from hardmax.attention.rules import RULES, FeedForward, Head, NamedFunction
 from hardmax.cloud.parameters import exact_matrix
 from hardmax.cloud.tokens import Numbers, compact
 from hardmax.dynamics.batch import Batch
-from hardmax.dynamics.certificate import LEADER, Certificate
+from hardmax.dynamics.certificate import LEADER, Certificate, group_of
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.follow_sets import SetTable
 from hardmax.dynamics.polytope import Polytope
@@ -171,7 +171,8 @@ def equilibrium_document(eq: Equilibrium) -> Document:
         "leader_since": eq.leader_since,
         "kind": list(eq.kind),
         **{name: getattr(eq, name) for name in ("margin", "undecided", "exact")},
-        **{name: getattr(c, name) for name in ("tie_tolerance", "method", "problem", "groups")},
+        **{name: getattr(c, name) for name in ("tie_tolerance", "method", "problem")},
+        "groups": [list(group) for group in c.groups],
         "tokens": eq.tokens,
         "limit": eq.points,
         "cluster": eq.cluster,
@@ -193,7 +194,7 @@ def _equilibrium(document: Document) -> Equilibrium:
     if len(kind) != len(centers):
         raise ValueError("centers and kind differ in length")
     _check_indices(per_token["cluster"], len(centers))
-    groups = tuple(tuple(int(i) for i in g) for g in document["groups"])
+    groups = tuple(group_of([int(i) for i in g], n) for g in document["groups"])
     _check_indices((i for g in groups for i in g), n)
     margin = document["margin"]
     alpha = scalar(document["alpha"])

@@ -15,7 +15,7 @@ import numpy as np
 
 from hardmax.cloud.parameters import exact_cloud, layer_count
 from hardmax.cloud.tokens import compact
-from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint, group_of
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.exact.follow import Places, Scores, distinct, next_layer
 from hardmax.dynamics.exact.linear import Objects
@@ -80,7 +80,7 @@ def _certificate(
         decided_at=compact(np.array([descent.decided_at[p] for p in place]), len(place)),
         role=np.array([descent.role[p] for p in place], dtype=np.int8),
         target=compact(target, len(place)),
-        groups=tuple(groups),
+        groups=tuple(group_of(group, len(place)) for group in groups),
         limit=limit,
         margin=descent.margin,
         undecided=0,
