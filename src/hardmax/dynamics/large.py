@@ -270,6 +270,7 @@ def limit_of_rest(run: Run, index: Ints, unseen: Callable[[Run], bool], origin: 
         if run.layer == run.max_layers or run.unchanged_for >= run.patience:
             return None
         run.move(look) if origin is None else origin.move(run, look)
+        del look  # memory for the next
     if origin is not None:
         origin.end(run)
     role, target, decided_at = of_tokens(run)

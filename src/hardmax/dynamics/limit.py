@@ -167,21 +167,22 @@ def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilib
                 return found
             rational = False
         if not len(run.active):
-            return _from_run(run, problem)
+            decided = _decisions(run)
+            del run, look  # memory for the result
+            return assemble(cloud.tokens, problem, *decided)
         hopeless = run.stuck and problem.tie_tolerance == 0 and not (rational and run.inexact_ties == 0)
         if hopeless or run.layer >= max_layers or run.unchanged_for >= run.patience:
             raise _not_certified(run, max_layers)
         run.move(look)
+        del look  # memory for the next
 
 
-def _from_run(run: Run, problem: Problem) -> Equilibrium:
-    """From distinct points to tokens."""
-    cloud, role, target, decided_at = run.cloud, *of_tokens(run)
+def _decisions(run: Run) -> tuple[Any, ...]:
+    """What `assemble` needs to know of a run, for tokens instead of distinct points."""
+    role, target, decided_at = of_tokens(run)
     clusters = find_centers(role, target, lambda some: ends_of(run, some) + 0.0)  # no -0.0
-    return assemble(
-        cloud.tokens, problem, decided_at, role, target, copies(cloud, run.groups), clusters,
-        run.margin if run.small else min(run.margin, RESOLUTION), run.undecided,
-    )  # fmt: skip
+    margin = run.margin if run.small else min(run.margin, RESOLUTION)
+    return decided_at, role, target, copies(run.cloud, run.groups), clusters, margin, run.undecided
 
 
 def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium | None:
