@@ -21,11 +21,15 @@ NEAR = 32  # widths of the tie rule: a mean that is further away cannot be part 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The copies of the token, the mean of the cloud, and whether it may be tied to all tokens from layer 0 on."""
+    """The copies of the token, the mean of the cloud, and whether it may be tied to all tokens from layer 0 on.
+
+    `longest` is the largest norm of a token.
+    """
 
     index: Ints
     mean: Floats
     stays: bool
+    longest: float
 
     def begin(self, run: Run) -> None:
         """Nobody can tell yet what the token does at layer 0: either it stays, or it waits for `move`."""
@@ -70,7 +74,7 @@ class Origin:
         count = np.bincount(cluster, minlength=len(centers)).astype(np.float64)
         count[cluster[self.index[0]]] -= len(self.index)
         band = 4 * tie_band(problem.tie_tolerance).own
-        if np.abs(weighted_mean(centers, count)).max() > band * _longest(problem, tokens):
+        if np.abs(weighted_mean(centers, count)).max() > band * self.longest:
             return None
         parts, farthest, dim = blocks(len(tokens)), 0.0, tokens.shape[1]
         drift = [exact_sum(tokens[p, k] - centers[cluster[p], k] for p in parts) / others for k in range(dim)]
@@ -79,7 +83,7 @@ class Origin:
             farthest = max(farthest, float((offset * offset).sum(axis=1).max()))
         if np.abs(drift).max() > band * np.sqrt(farthest):
             return None
-        return int(not _is_mean(tokens, target, groups, self.index))
+        return int(bool(self.mean.any()) or not _is_mean_of_ends(tokens, target, groups, self.index))
 
 
 def origin_of(cloud: Cloud, problem: Problem) -> Origin | None:
@@ -89,19 +93,17 @@ def origin_of(cloud: Cloud, problem: Problem) -> Origin | None:
     index = index[~tokens[index].any(axis=1)]
     if not len(index):
         return None
-    mean = weighted_mean(cloud.points, cloud.multiplicity.astype(np.float64))
-    near = NEAR * tie_band(problem.tie_tolerance).own * (_longest(problem, tokens) + np.abs(tokens).max())
-    return Origin(index, mean, bool(np.abs(mean).max() <= near))
+    longest = max(float(problem.matrix.norms(tokens[p]).max()) for p in blocks(len(tokens)))
+    near = NEAR * tie_band(problem.tie_tolerance).own * (longest + np.abs(tokens).max())
+    mean = weighted_mean(tokens, np.broadcast_to(1.0, len(tokens)))  # 0 only if the sum is, which is rounded once
+    stays = bool(np.abs(mean).max() <= near)
+    if not stays:  # then it moves, as in a layer: copies are counted, which takes some time and memory
+        mean = weighted_mean(cloud.points, cloud.multiplicity.astype(np.float64))
+    return Origin(index, mean, stays, longest)
 
 
-def _longest(problem: Problem, tokens: Floats) -> float:
-    return max(float(problem.matrix.norms(tokens[p]).max()) for p in blocks(len(tokens)))
-
-
-def _is_mean(tokens: Floats, target: Numbers, groups: tuple[Group, ...], own: Ints) -> bool:
-    """Whether the sum of all tokens, and of the ends of all but `own`, is exactly 0."""
-    if weighted_mean(tokens, np.ones(len(tokens))).any():  # rounded once, so it is 0 only if the sum is
-        return False
+def _is_mean_of_ends(tokens: Floats, target: Numbers, groups: tuple[Group, ...], own: Ints) -> bool:
+    """Whether the sum of the ends of all tokens but `own` is exactly 0."""
 
     def total(ends: Ints) -> list[Fraction]:
         lowest = int(ends.min())
