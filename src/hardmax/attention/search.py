@@ -112,7 +112,8 @@ class Scores:
         if dim == 3 and not plain:  # the other ways need more memory
             tied = self._by_cones(resolution, close, target, best, second)
         if tied is None:
-            rows, widths = np.delete(np.arange(a), zero), self._each(resolution)
+            every = np.arange(a)
+            rows, widths = np.delete(every, zero) if len(zero) else every, self._each(resolution)
             if dense:
                 find_dense(queries, points, rows, target, best, second)
             elif plain:
@@ -131,9 +132,9 @@ class Scores:
 
                 find_plane(queries, rows, points, widths, target, best, second)
             else:
-                own = np.arange(a) if own is None else np.ascontiguousarray(own, np.int64)
+                own = every if own is None else np.ascontiguousarray(own, np.int64)
                 tied = self._find_in_space(rows, widths, own, resolution, close, target, best, second)
-            del rows, widths
+            del every, rows, widths
         if not plain:
             job.ready = True
         gap = np.subtract(best, second, out=second)
