@@ -31,6 +31,7 @@ NEEDED = {2: 300, 4: 100, 8: 50, 16: 5}  # one layer of n = 1e5 against dense Nu
 PEER_SECONDS = 0.5  # about how long a peer is timed
 OTHER_SEEDS, FEWER_SEEDS = 8, 2  # clouds of a kind on which the check is timed as well; fewer of those that take long
 LONG = 0.5  # seconds of a limit
+MANY = 1 << 17  # tokens that need all compiled code that larger clouds do
 CHECKED_PAIRS = 200_000_000  # scores of the dense check of follow sets, per cloud
 
 
@@ -178,7 +179,7 @@ def limit_alone(kind: str, n: int, d: int) -> None:
     rng = np.random.default_rng(n + d)
     hx.limit(rng.standard_normal((max(2000, n // 50), d)), ALPHA)  # compiles
     Z = CLOUDS[kind](rng, n, d)
-    few = CLOUDS[kind](rng, n // 8, d)
+    few = CLOUDS[kind](rng, max(n // 8, min(n, MANY)), d)
     for cloud in (few, np.concatenate((few, np.zeros((1, d))))):  # loads all that clouds of this kind need
         hx.limit(cloud, ALPHA)
     peak = peak_megabytes(lambda: hx.limit(Z, ALPHA)) / (Z.nbytes / 2**20)

@@ -16,7 +16,7 @@ CHECKED = bool(os.environ.get("HARDMAX_CHECK_SHAPES"))
 if TYPE_CHECKING or CHECKED:
     from jaxtyping import Float64 as Float
     from jaxtyping import Int64 as Int
-    from jaxtyping import Shaped
+    from jaxtyping import Integer, Shaped
 else:
 
     class _Plain:
@@ -25,7 +25,7 @@ else:
         def __class_getitem__(cls, item: Any) -> Any:
             return item[0]
 
-    Float = Int = Shaped = _Plain
+    Float = Int = Integer = Shaped = _Plain
 
 
 def checked(function: T) -> T:
@@ -44,4 +44,4 @@ def checked(function: T) -> T:
     return jaxtyped(function, typechecker=beartype)  # type: ignore[call-overload]
 
 
-__all__ = ["Array", "Float", "Int", "Shaped", "checked"]
+__all__ = ["Array", "Float", "Int", "Integer", "Shaped", "checked"]

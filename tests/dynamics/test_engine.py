@@ -154,7 +154,7 @@ def test_offsets_are_no_evidence_beyond_their_own_rounding():
     run = run_of([*SQUARE, [1.0, 0.9]], alpha=1.0)
     run.look()
     run.layer, run.decided_at[4] = 50, 40
-    run._keep(np.array([4]), run.base([4]), np.array([[0.0, 100 * 2.0**-52]]))  # its offset is nothing but rounding
+    run._keep(np.array([4]), np.array([[0.0, 100 * 2.0**-52]]))  # its offset is nothing but rounding
     pair = np.zeros(2, np.int64), np.array([0, 4])
     assert not run._behind_its_base(*pair, np.array([[1.0, 1.0]]), np.array([True, True]), np.ones(1)).any()
 

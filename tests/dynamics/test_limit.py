@@ -1,5 +1,6 @@
 """`limit` in float64: hand-solved systems, tie-rich clouds against rational arithmetic, long runs as judge."""
 
+from dataclasses import replace
 from fractions import Fraction
 from inspect import signature
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.dynamics.records import load_equilibrium
 from hardmax.jit.ways import COMPILED, PLAIN, forced
 from systems import SYSTEMS, tie_rich
 
@@ -343,3 +345,32 @@ def test_rational_arithmetic_takes_over_only_while_its_numbers_are_small(monkeyp
     monkeypatch.setattr("hardmax.dynamics.limit.RATIONAL_BITS", 2 * 502 - 1)
     with pytest.raises(hx.NotCertified, match="1 of 7 tokens"):
         hx.limit(Z, 1.0)
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz"])
+def test_a_group_of_everyone_in_a_large_cloud_is_a_range(tmp_path, suffix):
+    """A token at the origin of a symmetric cloud follows all: their numbers would take more memory than the cloud."""
+    half = np.random.default_rng(0).normal(size=(5000, 2))
+    Z = np.concatenate((half, -half, np.zeros((1, 2))))
+    eq = hx.limit(Z)
+    n, c = len(Z), eq.certificate
+    assert c.groups[-1 - c.target[-1]] == range(n)
+    assert c.verify(Z)
+    assert not replace(c, groups=tuple(range(1, n) if g == range(n) else g for g in c.groups)).verify(Z)
+    assert replace(c, groups=tuple(map(tuple, c.groups))).verify(Z)
+    eq.save(path := tmp_path / f"limit.{suffix}")
+    assert load_equilibrium(path) == eq
+    small = np.concatenate((half[:20], -half[:20], np.zeros((1, 2))))
+    assert tuple(range(len(small))) in hx.limit(small).certificate.groups
+
+
+def test_numbers_of_tokens_and_layers_have_32_bits_whatever_the_way(tmp_path):
+    rng = np.random.default_rng(0)
+    large = [rng.normal(size=(9000, d)) for d in (1, 2, 3)]
+    found = [hx.limit(Z) for Z in (SQUARE, [*SQUARE, [0.0, 0.0]], rng.normal(size=(3000, 4)), *large)]
+    found += [hx.limit(SQUARE, exact=True), *hx.limit([SQUARE, SQUARE[:2]])]
+    for eq in found:
+        assert {a.dtype for a in (eq.cluster, eq.certificate.target, eq.certificate.decided_at)} == {np.dtype(np.int32)}
+    for suffix in ("json", "npz"):
+        found[0].save(path := tmp_path / f"limit.{suffix}")
+        assert load_equilibrium(path) == found[0]

@@ -140,3 +140,9 @@ def test_a_polytope_is_saved_as_data(tmp_path):
         assert file["vertices"].tolist() == SQUARE.tolist()
     with pytest.raises(BadInput, match=r"use one of \.npz \.json \.html"):
         square.save(tmp_path / "k.obj")
+
+
+def test_a_volume_beyond_float64_is_infinite_and_no_warning():
+    """Regression: NumPy warned of an overflow where the polytope of huge coordinates was asked for."""
+    cube = Polytope.of(1e150 * np.array(list(product((-1.0, 1.0), repeat=3))))
+    assert (len(cube.faces), cube.volume) == (6, np.inf)

@@ -101,6 +101,7 @@ def test_a_saved_limit_whose_parts_disagree_is_refused(tmp_path):
         {"leader_since": {"5": 0}},
         {"kind": ["face"] * len(good["kind"])},
         {"A": [[1.0]]},
+        {"target": [k + 2**32 for k in good["target"]]},
     ):
         path.write_text(json.dumps(good | change))
         with pytest.raises(hx.BadInput, match="damaged"):

@@ -100,7 +100,7 @@ def test_offsets_are_compared_at_the_same_layer(scale):
     run, rounded, _ = judges([*SQUARE, [1, 0.5], [1, -0.5]])
     run.decided_at[[4, 5]] = [0, 1]
     # With alpha = 1 the older one has halved by now.
-    run._keep(np.array([4, 5]), run.base([4, 5]), scale * np.array([[0, -2], [0, 1]]))
+    run._keep(np.array([4, 5]), scale * np.array([[0, -2], [0, 1]]))
     _, offset, _ = rounded._moving(np.array([4, 5]))
     assert offset.tolist() == [[0, -1], [0, 1]]
 
@@ -169,7 +169,7 @@ def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
     rounded.longest = 1.0
     _, offset, _ = rounded._moving(pair)
     assert offset.tolist() == [[0, -1], [0, 1]]
-    run._keep(np.array([4, 5]), run.base([4, 5]), np.array([[0.25, -0.5], [-0.25, 0.5]]))
+    run._keep(np.array([4, 5]), np.array([[0.25, -0.5], [-0.25, 0.5]]))
     _, offset, _ = rounded._moving(pair)
     out = np.abs(offset @ run.points[6]).max()
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
@@ -179,7 +179,7 @@ def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.offset_band = band
         assert holds_for(rounded, pair) is holds
-    run._keep(np.array([5]), run.base([5]), np.array([[-0.25, 0.25]]))
+    run._keep(np.array([5]), np.array([[-0.25, 0.25]]))
     _, offset, _ = rounded._moving(pair)
     drift = np.abs(offset.mean(axis=0)).max()
     assert drift < np.abs(offset[:, 0]).max()
@@ -188,14 +188,15 @@ def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
     rounded.longest = 10.001 / drift
     assert not holds_for(rounded, pair)
     rounded.longest = 1.0
-    run._keep(np.array([0]), np.array([[0.875, 1.0]]), run.offset([0]))
+    run._keep(np.array([0]), run.offset([0]))
+    run.points = run.points.copy()
+    run.points[0] = [0.875, 1.0]
     t = rounded._moving(everyone)[0].mean(axis=0)
     out = np.abs(rounded._moving(everyone)[0] @ t - t @ t).max()
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.band = band
         assert holds_for(rounded, everyone) is holds
-    run._keep(np.array([0]), np.array([[1.0, 1.0]]), run.offset([0]))
-    run.points[6], rounded.largest = [1.0, 0.0625], 2.0
+    run.points[[0, 6]], rounded.largest = [[1.0, 1.0], [1.0, 0.0625]], 2.0
     for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
         rounded.band = band
         assert holds_for(rounded, everyone, 6) is holds

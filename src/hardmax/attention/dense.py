@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hardmax.attention.rules import Hardmax, Localmax, Rule, Softmax, follows_everyone, gaps, is_random, weights_of_gaps
 from hardmax.attention.ties import scores_are_exact, weighted_mean, widths
 from hardmax.cloud.metric import Metric
-from hardmax.cloud.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints, Numbers
 from hardmax.errors import BadInput
 
 BLOCK = 1 << 17  # scores held at once: 1 MB, so that the passes over a block stay in the cache
@@ -42,7 +42,7 @@ class Scene:
     error: float = 0.0
 
     @classmethod
-    def of(cls, tokens: Floats, origin: Ints, rule: Rule, causal: bool, layer: int, error: float = 0.0) -> "Scene":
+    def of(cls, tokens: Floats, origin: Numbers, rule: Rule, causal: bool, layer: int, error: float = 0.0) -> "Scene":
         """Group the tokens that are equal now and have the same `origin` (distinct point at the start)."""
         n = len(tokens)
         everyone = np.arange(n)

@@ -1,6 +1,7 @@
 """Sets of indices for many rows, each distinct set once: thousands of queries are tied with the same few points."""
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 ODD = np.uint64(0x9E3779B97F4A7C15)  # multiplication by it spreads the bits of an index
 SHIFT = np.uint64(29)
+LARGE = 1 << 16  # members of a set
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class RowSets:
     def numbered(which: Ints, sets: list[Ints]) -> "RowSets":
         """Row r has sets[which[r]], some of which may be equal."""
         numbers: dict[bytes, int] = {}
-        number = np.array([numbers.setdefault(group.tobytes(), len(numbers)) for group in sets], np.int64)
+        number = np.array([numbers.setdefault(_key(group), len(numbers)) for group in sets], np.int64)
         first = np.unique(number, return_index=True)[1].tolist()
         sizes = np.array([len(sets[s]) for s in first], np.int64)
         indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
@@ -48,9 +50,9 @@ class RowSets:
         """The sets in the order of their numbers."""
         return [self.members[a:b] for a, b in zip(self.indptr[:-1].tolist(), self.indptr[1:].tolist(), strict=True)]
 
-    def renamed(self, name: Ints) -> "RowSets":
+    def renamed(self, name: NDArray[np.integer]) -> "RowSets":
         """With name[i] for i, which keeps the order."""
-        return replace(self, members=name[self.members])
+        return replace(self, members=name[self.members].astype(np.int64, copy=False))
 
     def used(self) -> "RowSets":
         """Without the sets that no row has."""
@@ -70,6 +72,11 @@ class RowSets:
         place = np.arange(indptr[-1])
         place += np.repeat(self.indptr[self.which[some]] - indptr[:-1], sizes)
         return indptr, self.members.take(place)
+
+
+def _key(group: Ints) -> bytes:
+    """A set as the key of a dictionary: its bytes, or for a large one their digest, which takes no memory."""
+    return group.tobytes() if len(group) < LARGE else sha256(np.ascontiguousarray(group).data).digest()
 
 
 def distinct(counts: Ints, index: Ints) -> tuple[Ints, list[Ints]]:

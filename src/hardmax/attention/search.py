@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from hardmax.attention.row_sets import RowSets
 from hardmax.attention.search_dense import TINY, collect_dense, faint_rows, find_dense, find_longest, norm_reach
-from hardmax.attention.ties import WIDEST, Band
+from hardmax.attention.ties import WIDEST, Band, blocks
 from hardmax.cloud.metric import Metric
-from hardmax.cloud.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints, index_type
 from hardmax.jit.ways import Job
 from hardmax.shapes import Array, Float, Int, checked
 
@@ -112,7 +112,8 @@ class Scores:
         if dim == 3 and not plain:  # the other ways need more memory
             tied = self._by_cones(resolution, close, target, best, second)
         if tied is None:
-            rows, widths = np.delete(np.arange(a), zero), self._each(resolution)
+            every = np.arange(a)
+            rows, widths = np.delete(every, zero) if len(zero) else every, self._each(resolution)
             if dense:
                 find_dense(queries, points, rows, target, best, second)
             elif plain:
@@ -131,9 +132,9 @@ class Scores:
 
                 find_plane(queries, rows, points, widths, target, best, second)
             else:
-                own = np.arange(a) if own is None else np.ascontiguousarray(own, np.int64)
+                own = every if own is None else np.ascontiguousarray(own, np.int64)
                 tied = self._find_in_space(rows, widths, own, resolution, close, target, best, second)
-            del rows, widths
+            del every, rows, widths
         if not plain:
             job.ready = True
         gap = np.subtract(best, second, out=second)
@@ -141,10 +142,10 @@ class Scores:
         if tied is None or close is None:
             return Found(target, best, gap)
         number, sets = tied
-        number[zero] = len(sets)
-        return Found(
-            target, best, gap, RowSets.numbered(number[gap <= close].astype(np.int64), [*sets, np.arange(len(points))])
-        )
+        if len(zero):
+            number[zero] = len(sets)
+            sets = [*sets, np.arange(len(points))]
+        return Found(target, best, gap, RowSets.numbered(number[gap <= close].astype(np.int64), sets))
 
     def _each(self, resolution: Floats | float) -> Floats:
         """The resolution of each query."""
@@ -294,28 +295,39 @@ class Search:
         """Whether float64 can tell whom they follow."""
         return self.found.gap > self.flag
 
-    def width(self, band: Band, layer: int) -> Floats:
-        """Scores within these of the best are within a band."""
-        return _width(band.at(layer), self.scores.query_norms, self.largest, self.power)
+    def width(self, band: Band, layer: int, rows: Ints | slice) -> Floats:
+        """Scores within these of the best are within a band, for some of the points."""
+        return _width(band.at(layer), self.scores.query_norms[rows], self.largest, self.power[rows])
+
+    def margin(self, band: Band, layer: int, target: Ints) -> float:
+        """The narrowest decision, in units of `scale`, of those who have a target and a gap beyond a band."""
+        margin = np.inf
+        for part in blocks(len(target)):
+            gap = self.found.gap[part]
+            won = (target[part] >= 0) & (gap > self.width(band, layer, part)) & np.isfinite(gap)
+            scale = self.scores.query_norms[part][won] * self.largest
+            margin = min(margin, float((gap[won] / scale).min(initial=np.inf)))
+        return margin
 
     def of(self, rows: Ints, points: Ints) -> "Search | None":
         """The same for some of the points, among points that are all they can see; None if they see others."""
-        place = np.full(len(self.scores.points), -1, np.int64)
+        place = np.full(len(self.scores.points), -1, index_type(len(self.scores.points)))
         place[points] = np.arange(len(points))
         whole, tied = self.scores, self.found.tied
         seen = whole.points.take(points, axis=0)
         same = whole.queries is whole.points and len(rows) == len(points)
+        norms = whole.point_norms[points]
         queries = seen if same else whole.queries.take(rows, axis=0)
         some = replace(
-            whole, queries=queries, query_norms=whole.query_norms[rows], points=seen,
-            point_norms=whole.point_norms[points],
+            whole, queries=queries, query_norms=norms if same else whole.query_norms[rows], points=seen,
+            point_norms=norms,
         )  # fmt: skip
-        target = place[self.found.target[rows]]
+        target = place[self.found.target[rows]].astype(np.int64)
         if tied is not None:
-            number = np.full(len(self.flag), -1, np.int64)
+            number = np.full(len(self.flag), -1, np.int32)
             number[self.found.gap <= self.flag] = tied.which
             number = number[rows]
-            tied = replace(tied, which=number[number >= 0]).used().renamed(place)
+            tied = replace(tied, which=number[number >= 0].astype(np.int64)).used().renamed(place)
         if (target < 0).any() or (tied is not None and (tied.members < 0).any()):
             return None
         found = Found(target, self.found.best[rows], self.found.gap[rows], tied)
@@ -325,7 +337,11 @@ class Search:
 @np.errstate(over="ignore")
 def _width(coefficients: tuple[float, float], own: Floats, largest: float, power: Floats) -> Floats:
     a, b = coefficients
-    return np.asarray(a * own * largest + np.minimum(b * largest * largest * power, WIDEST))
+    power = power[:1] if power.strides == (0,) else power  # one number for all
+    width = a * own
+    width *= largest
+    width += np.minimum(b * largest * largest * power, WIDEST)
+    return np.asarray(width)
 
 
 def search(

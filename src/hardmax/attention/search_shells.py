@@ -271,16 +271,20 @@ class Shells:
         if count > len(self.order):
             ready = min(m, FIRST_SHELLS[-1] * BLOCK)
             if count <= ready < m // 4:
-                front = np.argpartition(-self.norms, ready)[:ready]
-                self.order = front[np.argsort(-self.norms[front])]
+                front = np.flatnonzero(self.norms >= np.partition(self.norms, m - ready)[m - ready])
+                self.order = front[np.argsort(-self.norms[front])[:ready]]
             else:
                 # The same front (ties of norms may be cut anywhere), then the rest: no point twice, none lost.
                 rest = np.ones(m, bool)
                 rest[self.order] = False
                 others = np.flatnonzero(rest)
-                others = others[np.argsort(-self.norms[others])]
-                self.order = np.concatenate((self.order, others))
-                del rest, others  # memory for the keys
+                low = -self.norms[others]
+                by, front = np.argsort(low), self.order
+                del low, rest  # memory for the order
+                self.order = np.empty(m, np.int64)
+                self.order[: len(front)] = front
+                np.take(others, by, out=self.order[len(front) :], mode="clip")  # other modes make a copy
+                del by, others  # memory for the keys
         keys, ids = np.empty((blocks, d, BLOCK), np.float32), np.empty((blocks, BLOCK), np.int64)
         keys[:have], ids[:have] = self.keys, self.ids
         _pack(self.points, self.scale, self.order[:count], have, keys, ids)

@@ -171,7 +171,7 @@ class IntegerRows:
 
     def __init__(self, values: Floats) -> None:
         self.values, lowest, highest = values, 0, -np.inf
-        for part in blocks(len(values)):
+        for part in blocks(*values.shape):
             odd, power = _odd_parts(values[part])
             lowest = min(lowest, int(power.min(initial=0)))
             highest = max(highest, int((np.frexp(odd.astype(np.float64))[1] + power).max(initial=0)))
@@ -181,7 +181,7 @@ class IntegerRows:
     def __getitem__(self, rows: Any) -> NDArray[Any]:
         values = self.values[rows]
         found = np.empty(values.shape, self._type)
-        for part in blocks(len(values)):
+        for part in blocks(*values.shape):
             odd, power = _odd_parts(values[part])
             shift = (power + self.exponent).astype(self._type)
             found[part] = np.left_shift(odd.astype(self._type), shift)
@@ -230,14 +230,28 @@ def weighted_mean(points: Float[Array, "n d"], weights: Float[Array, " n"]) -> F
     return np.array([exact_sum(weights[p] * points[p, k] for p in parts) / total for k in range(points.shape[1])])
 
 
-def blocks(n: int) -> list[slice]:
-    """Consecutive parts of n rows: a few arrays of them fit into the cache.
+def blocks(n: int, width: int = 1) -> list[slice]:
+    """Consecutive parts of n rows of so many numbers each: a few arrays of them fit into the cache.
 
     Example:
         >>> blocks(PAIRS + 1)
         [slice(0, 65536, None), slice(65536, 131072, None)]
     """
-    return [slice(start, start + PAIRS) for start in range(0, n, PAIRS)]
+    step = max(1, PAIRS // width)
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+def taken(values: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
+    """values[index] along the first axis, in blocks: NumPy makes 64 bits of every index first.
+
+    Example:
+        >>> taken(np.array([[0.0], [0.5]]), np.array([1, 1, 0], np.int32)).tolist()
+        [[0.5], [0.5], [0.0]]
+    """
+    found = np.empty((len(index), *values.shape[1:]), values.dtype)
+    for part in blocks(len(index)):
+        found[part] = values.take(index[part], axis=0)
+    return found
 
 
 def exact_sum(parts: Iterable[Floats]) -> float:

@@ -20,6 +20,7 @@ from hardmax.errors import BadInput, counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Numbers = NDArray[np.int32] | Ints  # of tokens, centers and layers, as results hold them
 
 
 class HasArray(Protocol):
@@ -53,11 +54,13 @@ class Cloud:
         return self.tokens.shape[1]
 
     @cached_property
-    def _distinct(self) -> tuple[Ints, Ints] | None:
+    def _distinct(self) -> tuple[Numbers, Numbers] | None:
         from hardmax.cloud.distinct import distinct_rows
 
         first, point_of = distinct_rows(self.tokens)
-        return None if len(first) == self.n else (first, point_of)  # tables of large clouds take much memory
+        if len(first) == self.n:
+            return None  # tables of large clouds take much memory
+        return compact(first, self.n), compact(point_of, self.n)
 
     @property
     def all_distinct(self) -> bool:
@@ -65,12 +68,12 @@ class Cloud:
         return self._distinct is None
 
     @property
-    def first(self) -> Ints:
+    def first(self) -> Numbers:
         """(m,) index of the first token at each distinct point."""
         return np.arange(self.n) if self._distinct is None else self._distinct[0]
 
     @property
-    def point_of(self) -> Ints:
+    def point_of(self) -> Numbers:
         """(n,) index of the distinct point of each token."""
         return np.arange(self.n) if self._distinct is None else self._distinct[1]
 
@@ -79,12 +82,36 @@ class Cloud:
         """(m, d) the distinct points."""
         return self.tokens if self.all_distinct else self.tokens[self.first]
 
+    def of_tokens(self, of_points: NDArray[Any]) -> NDArray[Any]:
+        """What is known of points, for each token: the same array if all are distinct."""
+        return of_points if self.all_distinct else of_points.take(self.point_of, axis=0)
+
     @cached_property
     def multiplicity(self) -> Ints:
         """(m,) how many tokens sit at each point."""
         if self.all_distinct:
             return np.broadcast_to(np.int64(1), self.n)
         return np.bincount(self.point_of, minlength=len(self.first)).astype(np.int64)
+
+    def forget(self, *names: str) -> None:
+        """Free the memory of what can be computed again: "points", "multiplicity"."""
+        for name in names:
+            vars(self).pop(name, None)
+
+
+def compact(values: NDArray[Any], n: int) -> Numbers:
+    """Numbers of tokens, centers or layers as the results for n tokens hold them: 32 bits each, if these are enough.
+
+    Example:
+        >>> compact(np.arange(3), 3)
+        array([0, 1, 2], dtype=int32)
+    """
+    return np.asarray(values, index_type(n))
+
+
+def index_type(n: int) -> Any:
+    """The type of numbers below n."""
+    return np.int32 if n < 1 << 31 else np.int64
 
 
 def is_batch(Z: Any) -> bool:

@@ -1,14 +1,16 @@
 """From decisions about tokens to an Equilibrium with its Certificate."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.ties import EPS
+from hardmax.attention.ties import EPS, taken
 from hardmax.cloud.metric import Metric
-from hardmax.cloud.tokens import Cloud, Floats, Ints
-from hardmax.dynamics.certificate import LEADER, TIE, Certificate, fingerprint
+from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers, compact
+from hardmax.dynamics.certificate import LEADER, TIE, Certificate, Group, fingerprint, group_of
+from hardmax.dynamics.engine import Run
 from hardmax.dynamics.equilibrium import Equilibrium
 
 SAME_PLACE = 32 * EPS  # limits of ties that differ by no more are one center
@@ -26,11 +28,11 @@ class Problem:
 def assemble(
     tokens: Floats,
     problem: Problem,
-    decided_at: Ints,
+    decided_at: Numbers,
     role: NDArray[np.int8],
-    target: Ints,
-    groups: tuple[tuple[int, ...], ...],
-    clusters: tuple[Ints, Floats, tuple[str, ...]],
+    target: Numbers,
+    groups: tuple[Group, ...],
+    clusters: tuple[Numbers, Floats, tuple[str, ...]],
     margin: float,
     undecided: int,
 ) -> Equilibrium:
@@ -40,15 +42,15 @@ def assemble(
     arguments are those of Certificate.
     """
     cluster, centers, kind = clusters
-    A = problem.matrix.A
+    n, A = len(tokens), problem.matrix.A
     certificate = Certificate(
         alpha=problem.alpha,
         A=A,
-        decided_at=decided_at,
+        decided_at=compact(decided_at, n),
         role=role,
-        target=target,
+        target=compact(target, n),
         groups=groups,
-        limit=np.take(centers, cluster, axis=0),  # much faster than centers[cluster]
+        limit=taken(centers, cluster),
         margin=margin,
         undecided=undecided,
         tie_tolerance=problem.tie_tolerance,
@@ -58,20 +60,25 @@ def assemble(
     )
     leading = np.flatnonzero(role == LEADER)
     since = dict(zip(leading.tolist(), decided_at[leading].tolist(), strict=True))
-    return Equilibrium(tokens, certificate.limit, cluster, centers, kind, since, certificate)
+    return Equilibrium(tokens, certificate.limit, compact(cluster, n), centers, kind, since, certificate)
 
 
-def find_centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[Ints, Floats, tuple[str, ...]]:
-    """The distinct limit points, vertices first, and the one of each token."""
-    vertices = np.flatnonzero((role == LEADER) & (target == np.arange(len(target))))
-    number = np.full(len(role), -1, np.int64)
+def find_centers(
+    role: NDArray[np.int8], target: Numbers, ends_of: Callable[[Ints], Floats]
+) -> tuple[Numbers, Floats, tuple[str, ...]]:
+    """The distinct limit points, vertices first, and the one of each token; `ends_of` tells where some tokens end."""
+    leading = np.flatnonzero(role == LEADER)
+    vertices = leading[target[leading] == leading]
+    corners = ends_of(vertices)
+    number = np.full(len(role), -1, target.dtype)
     number[vertices] = np.arange(len(vertices))
-    cluster = number[np.maximum(target, 0)]
-    faces = limit[:0]
+    cluster = number.take(np.maximum(target, 0))
+    faces = corners[:0]
     tied = np.flatnonzero(role == TIE)
     if len(tied):
-        scale = float(np.abs(limit).max())
-        ends, first, place = np.unique(limit[tied], axis=0, return_index=True, return_inverse=True)
+        ends = ends_of(tied)
+        scale = max(float(np.abs(some).max(initial=0.0)) for some in (corners, ends))
+        ends, first, place = np.unique(ends, axis=0, return_index=True, return_inverse=True)
         which, faces, count = np.empty(len(ends), np.int64), np.empty_like(ends), 0
         for e in np.argsort(first):  # in the order of their first tokens
             # One limit reached through different ties can differ in the last bits of its float64 value.
@@ -80,14 +87,31 @@ def find_centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[I
                 faces[count], count = ends[e], count + 1
             which[e] = near[0] if len(near) else count - 1
         cluster[tied], faces = len(vertices) + which[place.reshape(-1)], faces[:count]
-    centers = np.concatenate([limit[vertices], faces])
+    centers = np.concatenate([corners, faces])
     return cluster, centers, ("vertex",) * len(vertices) + ("face",) * len(faces)
 
 
-def copies(cloud: Cloud, groups: list[Ints]) -> tuple[tuple[int, ...], ...]:
-    """Sets of points -> ascending tuples of all tokens at them."""
+def of_tokens(run: Run) -> tuple[NDArray[np.int8], Numbers, Numbers]:
+    """The roles, the targets (first copies) and the layers of the decisions that a run has made about its points."""
+    cloud = run.cloud
+    target = compact(run.target, cloud.n)
+    if not cloud.all_distinct:
+        target = np.where(run.role == TIE, target, cloud.first.take(np.maximum(target, 0)))
+    return cloud.of_tokens(run.role), cloud.of_tokens(target), cloud.of_tokens(compact(run.decided_at, cloud.n))
+
+
+def ends_of(run: Run, tokens: Ints) -> Floats:
+    """Where tokens of a run end."""
+    return run.base(tokens if run.cloud.all_distinct else run.cloud.point_of[tokens])
+
+
+def copies(cloud: Cloud, groups: list[Ints]) -> tuple[Group, ...]:
+    """Sets of points -> all tokens at them, ascending."""
     if cloud.all_distinct:
-        return tuple(tuple(group.tolist()) for group in groups)
+        return tuple(group_of(group.tolist(), cloud.n) for group in groups)
+    if not groups:
+        return ()
     order = np.argsort(cloud.point_of, kind="stable")
     start = np.concatenate([[0], np.cumsum(cloud.multiplicity)])
-    return tuple(tuple(sorted(int(t) for p in group for t in order[start[p] : start[p + 1]])) for group in groups)
+    parts = ([order[start[p] : start[p + 1]] for p in group.tolist()] for group in groups)
+    return tuple(group_of(np.sort(np.concatenate(part)).tolist(), cloud.n) for part in parts)

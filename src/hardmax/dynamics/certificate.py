@@ -1,14 +1,31 @@
 """How an infinite-depth limit is known, in a form that can be checked from the data alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER, PATTERN, ROLE_NAMES, TIE, fingerprint
-from hardmax.shapes import Array, Int, Shaped
+from hardmax.shapes import Array, Integer, Shaped
 from hardmax.views import Result
 
-__all__ = ["FOLLOWER", "LEADER", "PATTERN", "ROLE_NAMES", "TIE", "Certificate", "fingerprint"]
+__all__ = ["FOLLOWER", "LEADER", "PATTERN", "ROLE_NAMES", "TIE", "Certificate", "Group", "fingerprint", "group_of"]
+
+Group = tuple[int, ...] | range
+MANY = 8192  # tokens
+
+
+def group_of(members: Sequence[int], n: int) -> Group:
+    """A set of some of n tokens as certificates hold it; numbers of all tokens would take more memory than the tokens.
+
+    Example:
+        >>> group_of([0, 2], 3), group_of(range(10_000), 10_000)
+        ((0, 2), range(0, 10000))
+    """
+    everyone = range(n)
+    if len(members) == n >= MANY and (members == everyone or list(members) == list(everyone)):
+        return everyone
+    return tuple(members)
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # not @checked: a damaged certificate must reach its checker
@@ -26,7 +43,8 @@ class Certificate(Result, ByValue):
         decided_at: (n,) the layer from which on the follow set of each token is constant.
         role: (n,) LEADER, FOLLOWER, TIE or PATTERN (0..3).
         target: (n,) the leader's index (first copy; a leader's own for leaders), or -1-g for `groups[g]`.
-        groups: index sets that are followed as a whole (ties and patterns), all copies listed, ascending.
+        groups: index sets that are followed as a whole (ties and patterns), all copies listed, ascending: tuples, or
+            range(n) for everyone in a large cloud.
         limit: (n, d) where each token ends.
         margin: every token followed alone won by at least margin * |z_i|_A * max_j |z_j|_A: in float64 at every layer
             that was looked at, in rational arithmetic (ties included) at the layers `decided_at`. Infinite if none.
@@ -43,10 +61,10 @@ class Certificate(Result, ByValue):
 
     alpha: Any
     A: Shaped[Array, "d d"] | None
-    decided_at: Int[Array, " n"]
+    decided_at: Integer[Array, " n"]
     role: Shaped[Array, " n"]
-    target: Int[Array, " n"]
-    groups: tuple[tuple[int, ...], ...]
+    target: Integer[Array, " n"]
+    groups: tuple[Group, ...]
     limit: Shaped[Array, "n d"]
     margin: float
     undecided: int

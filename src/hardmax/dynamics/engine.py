@@ -33,7 +33,7 @@ from hardmax.attention.ties import (
     wider,
 )
 from hardmax.cloud.metric import Metric
-from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers, index_type
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 
 ACTIVE = -1
@@ -76,9 +76,9 @@ class Run:
         one, each = np.broadcast_to(1.0, m), self.cloud.multiplicity
         self.weights: Floats = one if self.cloud.all_distinct else each.astype(np.float64)
         self.role = np.full(m, ACTIVE, np.int8)
-        self.decided_at = np.full(m, -1, np.int64)
-        self.target = np.full(m, -1, np.int64)
-        # Bases and offsets, at the layer of the decision, of those that do not follow a leader from layer 0 on.
+        self.decided_at = np.full(m, -1, index_type(m))
+        self.target = np.full(m, -1, index_type(m))
+        # Offsets at the layer of the decision, of those that do not follow a leader from layer 0 on; bases of ties.
         self._late = np.full(m, -1, np.int32)  # point -> its row
         self._bases: Floats = np.empty((0, dim))
         self._offsets, self._count = self._bases, 0
@@ -88,7 +88,7 @@ class Run:
         self.tie: Band = tie_band(self.tie_tolerance)
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
         self.exactly_tied: Ints = self.active[:0]  # points whose ties at layer 0 hold for the given floats exactly
-        self._pattern: tuple[Ints, Ints, list[bytes]] = (self.active[:0], self.active[:0], [])
+        self._pattern: tuple[Ints, Numbers, list[bytes]] = (self.active[:0], self.active[:0], [])
         self._open_ties: dict[int, bytes] = {}  # active point -> the points it follows, where they are several
         # After this many layers without a change, followers have merged with their leaders in float64.
         self.patience = int(40 / np.log1p(self.alpha)) + 8
@@ -109,28 +109,29 @@ class Run:
         with np.errstate(invalid="ignore", divide="ignore"):
             self.lowest = float((s.found.best / s.scores.query_norms).min())
             self.blur = float((s.flag / s.scale).max())
-        target = s.found.target.astype(np.int64, copy=True)
-        ties: dict[int, Ints] = {}
-        tie, close = s.width(self.tie, self.layer), np.flatnonzero(~s.clear)
+        target, ties, close = s.found.target, dict[int, Ints](), np.flatnonzero(~s.clear)
         if len(close):
-            ties = self._resolve_close(active, close, s, tie, target)
-        won = (target >= 0) & (s.found.gap > tie) & np.isfinite(s.found.gap)
-        if won.any():
-            self.margin = min(self.margin, float((s.found.gap[won] / s.scale[won]).min()))
+            ties = self._resolve_close(active, close, s, s.width(self.tie, self.layer, close), target)
+        self.margin = min(self.margin, s.margin(self.tie, self.layer, target))
+        scores = s.scores if ties else None
+        del s  # memory for what is kept of the decisions
         self._decide(active, target)
-        if ties:
+        if scores is not None:
             from hardmax.dynamics.tie_locks import lock_ties
 
-            lock_ties(self, ties, s.scores, self.largest)
+            lock_ties(self, ties, scores, self.largest)
         still = self.role[active] == ACTIVE
         self.active = active[still]
         self._note_pattern(target[still], {i: t for i, t in ties.items() if self.role[i] == ACTIVE})
         return Look(active, target, ties)
 
     def _resolve_close(self, active: Ints, close: Ints, s: Search, tie: Floats, target: Ints) -> dict[int, Ints]:
-        """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
+        """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties.
+
+        `tie` are the widths of the tie band for the queries `close`.
+        """
         sets = s.found.tied or s.scores.of(close).collect(s.found.best[close], s.flag[close])
-        whole = self._wholly_tied(active[close], sets, tie[close] >= s.flag[close])
+        whole = self._wholly_tied(active[close], sets, tie >= s.flag[close])
         every, size = sets.sets(), sets.sizes[sets.which]
         if self.layer > 0:
             self.undecided += int((size[whole] - 1).sum())
@@ -160,11 +161,12 @@ class Run:
         self, active: Ints, close: Ints, odd: Ints, sets: RowSets, s: Search, tie: Floats, target: Ints
     ) -> dict[int, Ints]:
         """The same for the queries close[odd], pair by pair."""
-        whole, close, sets = np.delete(close, odd), close[odd], replace(sets, which=sets.which[odd])
+        whole, close, tie = np.delete(close, odd), close[odd], tie[odd]
+        sets = replace(sets, which=sets.which[odd])
         indptr, index = sets.rows(np.arange(len(odd)))
         q, best = s.scores.queries, s.found.best
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
-        followed, floor = np.empty(len(index), bool), best[close] - tie[close]
+        followed, floor = np.empty(len(index), bool), best[close] - tie
         for start in range(0, len(index), PAIRS):
             r, j = row[start : start + PAIRS], index[start : start + PAIRS]
             score = pair_scores(q.take(close[r], axis=0), self.points.take(j, axis=0))  # faster than by an index
@@ -239,28 +241,30 @@ class Run:
 
     def settle(self, points: Ints, role: int, target: Ints | int, base: Floats | None = None) -> None:
         """Record that from this layer on `points` follow `target` forever and approach `base`; None: the target."""
-        self.role[points] = role
         self.decided_at[points] = self.layer
         self.target[points] = target
-        if self.layer > 0 or role == TIE:  # else base and offset are known from where the points were
-            base = self.points[target] if base is None else base
-            self._keep(points, base, self.points[points] - base)
+        for part in blocks(len(points) if self.layer > 0 or role == TIE else 0):  # else it is known where they were
+            some = points[part]
+            end = self.points.take(self.target[some], axis=0) if base is None else base
+            self._keep(some, self.points.take(some, axis=0) - end, base)
+        self.role[points] = role
 
-    def _keep(self, points: Ints, base: Floats, offset: Floats) -> None:
+    def _keep(self, points: Ints, offset: Floats, base: Floats | None = None) -> None:
         first, self._count = self._count, self._count + len(points)
-        if self._count > len(self._bases):  # room for everyone who is not decided yet; it is memory once it is used
-            kept, room = (self._bases, self._offsets), self._count + np.count_nonzero(self.role == ACTIVE)
-            self._bases, self._offsets = np.empty((2, room, base.shape[-1]))
-            self._bases[:first], self._offsets[:first] = (array[:first] for array in kept)
+        if self._count > len(self._offsets):  # room for everyone who is not decided yet; it is memory once it is used
+            kept, room = (self._offsets, self._bases), self._count + np.count_nonzero(self.role == ACTIVE)
+            self._offsets, self._bases = np.empty((room, offset.shape[-1])), np.empty((room, offset.shape[-1]))
+            self._offsets[:first], self._bases[:first] = (array[:first] for array in kept)
         self._late[points] = np.arange(first, self._count)
-        self._bases[first : self._count] = base
         self._offsets[first : self._count] = offset
+        if base is not None:
+            self._bases[first : self._count] = base
 
-    def base(self, points: Ints | slice = slice(None)) -> Floats:
-        """Where decided points tend to."""
-        base = self.cloud.points.take(np.maximum(self.target[points], 0), axis=0)
-        late, rows = self._rows_of(points)
-        base[late] = self._bases[rows]
+    def base(self, points: Numbers | slice = slice(None)) -> Floats:
+        """Where decided points tend to: the places of leaders, who stand still, and the bases of ties."""
+        base = self.points.take(np.maximum(self.target[points], 0), axis=0)
+        tied = np.flatnonzero(self.role[points] == TIE)
+        base[tied] = self._bases[self._late[points][tied]]
         return base
 
     def offset(self, points: Ints | slice = slice(None)) -> Floats:
@@ -268,20 +272,14 @@ class Run:
         return self._offset(points, self.base(points))
 
     def _offset(self, points: Ints | slice, base: Floats) -> Floats:
-        offset = self.cloud.points[points] - base
-        late, rows = self._rows_of(points)
-        offset[late] = self._offsets[rows]
-        return offset
-
-    def _rows_of(self, points: Ints | slice) -> tuple[Ints, Ints]:
-        """Which of the points have rows of their own, and these."""
-        row = self._late[points]
+        offset, row = self.cloud.points[points] - base, self._late[points]
         late = np.flatnonzero(row >= 0)
-        return late, row[late].astype(np.int64)
+        offset[late] = self._offsets[row[late]]
+        return offset
 
     def _note_pattern(self, target: Ints, ties: dict[int, Ints]) -> None:
         self._open_ties = {i: t.tobytes() for i, t in ties.items()}
-        pattern = (self.active, target, list(self._open_ties.values()))
+        pattern = (self.active, target.astype(self.target.dtype), list(self._open_ties.values()))
         same = all(map(np.array_equal, pattern[:2], self._pattern[:2])) and pattern[2] == self._pattern[2]
         self.unchanged_for = self.unchanged_for + 1 if same else 0
         self._pattern = pattern
@@ -313,13 +311,15 @@ class Run:
             if (name := group.tobytes()) not in means:
                 means[name] = weighted_mean(old[group], self.weights[group])
             mean[r] = means[name]
-        moved = (old[active] + self.alpha * mean) / (1.0 + self.alpha)
+        mean *= self.alpha
+        mean += old.take(active, axis=0)
+        mean /= 1.0 + self.alpha
         self.layer += 1
-        if self.layer == 1:  # the points that were given stay as they are
-            self.points = np.empty_like(old)
-        for part in blocks(len(old)):
-            self.points[part] = self.decided_points(self.layer, part)
-        self.points[active] = moved
+        new = np.empty_like(old) if self.layer == 1 else old  # the points that were given stay as they are
+        for part in blocks(len(old)):  # of `old`, the places of leaders are needed, which do not change
+            new[part] = self.decided_points(self.layer, part)
+        new[active] = mean
+        self.points = new
 
     def decided_points(self, layer: int, rows: Ints | slice = slice(None)) -> Floats:
         """Closed-form positions at `layer` (rows of active points are meaningless)."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.certificate import Certificate
 from hardmax.errors import counted
-from hardmax.shapes import Array, Int, Shaped, checked
+from hardmax.shapes import Array, Integer, Shaped, checked
 from hardmax.views import PLOT, WIDGET, Stored, frame, view
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Equilibrium(Stored, ByValue):
 
     tokens: Shaped[Array, "n d"]
     points: Shaped[Array, "n d"]
-    cluster: Int[Array, " n"]
+    cluster: Integer[Array, " n"]
     centers: Shaped[Array, "c d"]
     kind: tuple[str, ...]
     leader_since: dict[int, int]

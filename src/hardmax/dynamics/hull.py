@@ -50,6 +50,12 @@ class Frame:
     def dimension(self) -> int:
         return len(self.extent)
 
+    @property
+    def unit(self) -> float:
+        """The volume of the unit cube of these coordinates; infinite beyond float64."""
+        with np.errstate(over="ignore"):
+            return float(np.prod(self.extent))
+
     def coordinates(self, x: Floats) -> Floats:
         return np.asarray((x - self.origin) @ self.axes.T / self.extent)
 
@@ -119,7 +125,7 @@ def hull(points: Floats) -> Hull:
     from scipy.spatial import ConvexHull
 
     qhull = ConvexHull(y)
-    volume = float(qhull.volume) * float(np.prod(where.extent))
+    volume = float(qhull.volume) * where.unit
     facet_of, facets, representatives = _merge(qhull, y)
     vertices = _corners(qhull, facet_of, representatives)
     position = {int(v): k for k, v in enumerate(vertices)}
@@ -190,7 +196,7 @@ def _plane(where: Frame, first: NDArray[np.int64], y: Floats) -> Hull:
     rows = [k for _, k in sides]
     return Hull(
         where, first[corners[place]], [np.array(ends) for ends, _ in sides], found.normals[rows], found.offsets[rows],
-        found.area * float(np.prod(where.extent)),
+        found.area * where.unit,
     )  # fmt: skip
 
 

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import RESOLUTION, Search, search
-from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
+from hardmax.attention.ties import Band, rounding_bound, taken, tie_band, wider
 from hardmax.cloud.metric import Metric, lengths
-from hardmax.cloud.tokens import Cloud, Floats, Ints
-from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
+from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers, compact
+from hardmax.dynamics.assembly import Problem, assemble, copies, ends_of, find_centers, of_tokens
 from hardmax.dynamics.bodies import Hull
-from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, Group, group_of
 from hardmax.dynamics.engine import SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.origin import Origin, origin_of
@@ -36,11 +36,11 @@ class Rest:
     """The limit of the tokens that are not ordinary, by their place among them; see `Certificate`."""
 
     index: Ints  # of each in the whole cloud, ascending
-    decided_at: Ints
+    decided_at: Numbers
     role: NDArray[np.int8]
-    target: Ints
-    groups: tuple[tuple[int, ...], ...]
-    cluster: Ints
+    target: Numbers
+    groups: tuple[Group, ...]
+    cluster: Numbers
     centers: Floats
     kind: tuple[str, ...]
     margin: float
@@ -54,7 +54,7 @@ class Rest:
         """Places of the leaders."""
         return np.flatnonzero(self.role == LEADER)
 
-    def whole_groups(self) -> tuple[tuple[int, ...], ...]:
+    def whole_groups(self) -> tuple[Group, ...]:
         return tuple(tuple(self.index[list(group)].tolist()) for group in self.groups)
 
 
@@ -86,7 +86,7 @@ def limit_in_plane(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
             code[part] = cells.of(tokens[part])
         code[system] = 0
         alone = np.flatnonzero(code < 0)
-        leader, since = np.empty((2, len(alone)), np.int64)
+        leader, since = np.empty((2, len(alone)), np.int32)
         for at in range(0, len(alone), CHUNK):
             some = slice(at, at + CHUNK)
             leader[some], since[some], _ = history.take(tokens.take(alone[some], axis=0))
@@ -98,13 +98,13 @@ def limit_in_plane(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     else:
         return None
     first = history.run.cloud.first  # of the points that are followed, as places in the rest
+    ends = system[first], rest.cluster[first]  # whom those follow who follow a point, and where they end
     decided_at, target, cluster = (
-        a.take(code) for a in (cells.since, system[first[cells.leader]], rest.cluster[first[cells.leader]])
+        taken(compact(a, n), code) for a in (cells.since, *(end[cells.leader] for end in ends))
     )
-    followed = first[leader]
-    decided_at[alone], target[alone], cluster[alone] = since, system[followed], rest.cluster[followed]
+    decided_at[alone], target[alone], cluster[alone] = since, *(end[leader] for end in ends)
     margin = min(rest.margin, history.margin)
-    del code, alone, leader, since, followed, found, history, cells, plane  # memory for the result
+    del code, alone, leader, since, found, history, cells, plane  # memory for the result
     role = np.full(n, FOLLOWER, np.int8)
     role[system], decided_at[system], cluster[system] = rest.role, rest.decided_at, rest.cluster
     target[system] = rest.whole_target()
@@ -113,7 +113,7 @@ def limit_in_plane(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
         more = origin.undecided(tokens, problem, decided_at, target, (rest.centers, cluster), groups)
         if more is None:
             return None
-        groups, undecided = (*groups, tuple(range(n))), undecided + more
+        groups, undecided = (*groups, group_of(range(n), n)), undecided + more
     return assemble(
         tokens, problem, decided_at, role, target, groups, (cluster, rest.centers, rest.kind), margin, undecided,
     )  # fmt: skip
@@ -146,6 +146,7 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     if len(cloud.points) <= SMALL:
         return None
     origin = origin_of(cloud, problem)
+    cloud.forget("multiplicity")
     found = search(cloud.points, None, problem.matrix, flag_of(problem, cloud.dim), False)
     norms, target = found.scores.query_norms, found.found.target
     if np.count_nonzero(norms == 0.0) > (origin is not None):
@@ -159,11 +160,14 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     lasting = rho**LASTING * depth(lowest) > 2.0 * RESOLUTION * found.largest
     if not lasting or not depth(lowest) > 2.0 * blur or np.count_nonzero(ordinary) < WORTH * len(ordinary):
         return found
-    points, index = np.flatnonzero(~ordinary), np.flatnonzero(~ordinary[cloud.point_of])
-    first = found.of(points if origin is None else points[norms[points] > 0.0], points)
-    won = found.clear & np.isfinite(found.found.gap)
-    margin = float((found.found.gap[won] / found.scale[won]).min(initial=np.inf))
-    del found, norms, leads, settled, ordinary, others, points, won  # memory for what follows
+    points = np.flatnonzero(~ordinary)
+    index = points if cloud.all_distinct else np.flatnonzero(~cloud.of_tokens(ordinary))
+    rows = points if origin is None else points[norms[points] > 0.0]
+    del norms, leads, settled, ordinary, others  # memory for what follows
+    first = found.of(rows, points)
+    margin, target = found.margin(flag_of(problem, cloud.dim), 0, target), compact(target, cloud.n)
+    del found, rows, points
+    cloud.forget("points")
     if first is None:
         return None
 
@@ -178,14 +182,13 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
     if rest is None:
         return None
     del run  # memory for the result
-    n, of = cloud.n, cloud.point_of
-    role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
-    cluster = np.zeros(len(target), np.int64)
-    cluster[of[index]] = rest.cluster
-    cluster = cluster[target]
+    n = cloud.n
+    role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, target.dtype)
+    cluster = np.zeros(len(target), target.dtype)
+    cluster[index if cloud.all_distinct else cloud.point_of[index]] = rest.cluster
+    cluster = taken(cluster, target)
     if not cloud.all_distinct:
-        cluster, target = cluster[of], cloud.first[target][of]
-    del of  # memory for the result
+        cluster, target = (taken(a, cloud.point_of) for a in (cluster, taken(cloud.first, target)))
     role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
     target[index] = rest.whole_target()
     groups, undecided = rest.whole_groups(), rest.undecided
@@ -193,7 +196,7 @@ def limit_in_space(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibri
         more = origin.undecided(cloud.tokens, problem, decided_at, target, (rest.centers, cluster), groups)
         if more is None:
             return None
-        groups, undecided = (*groups, tuple(range(n))), undecided + more
+        groups, undecided = (*groups, group_of(range(n), n)), undecided + more
     return assemble(
         cloud.tokens, problem, decided_at, role, target, groups, (cluster, rest.centers, rest.kind),
         min(rest.margin, margin), undecided,
@@ -267,14 +270,12 @@ def limit_of_rest(run: Run, index: Ints, unseen: Callable[[Run], bool], origin: 
         if run.layer == run.max_layers or run.unchanged_for >= run.patience:
             return None
         run.move(look) if origin is None else origin.move(run, look)
+        del look  # memory for the next
     if origin is not None:
         origin.end(run)
-    of = cloud.point_of
-    tied = run.role == TIE
-    target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])[of]
-    role = run.role[of]
-    cluster, centers, kind = find_centers(role, target, run.base()[of])
+    role, target, decided_at = of_tokens(run)
+    cluster, centers, kind = find_centers(role, target, lambda some: ends_of(run, some))
     return Rest(
-        index, run.decided_at[of], role, target, copies(cloud, run.groups), cluster, centers, kind,
+        index, decided_at, role, target, copies(cloud, run.groups), cluster, centers, kind,
         min(run.margin, RESOLUTION), run.undecided,
     )  # fmt: skip

@@ -15,9 +15,9 @@ from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.parameters import is_list, layer_count, step_size
 from hardmax.cloud.tokens import Cloud, CloudLike, CloudsLike, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
-from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
+from hardmax.dynamics.assembly import Problem, assemble, copies, ends_of, find_centers, of_tokens
 from hardmax.dynamics.batch import Batch, for_each_step, of_cloud, run_each
-from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.certificate import FOLLOWER, LEADER
 from hardmax.dynamics.engine import Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import NotCertified, NotExact
@@ -135,11 +135,11 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])
         if (fused.lock_target[here] >= 0).all():  # who is compared too closely is locked onto nobody
-            target = fused.lock_target[here].astype(np.int64)
+            target = fused.lock_target[here].copy()  # not a part of what the others hold
             role = np.where(fused.leads[here], LEADER, FOLLOWER).astype(np.int8)
             found[b] = assemble(
-                cloud.tokens, problem, fused.lock_layer[here].astype(np.int64), role, target, (),
-                find_centers(role, target, fused.tokens[here]), float(fused.margin[k]), 0,
+                cloud.tokens, problem, fused.lock_layer[here].copy(), role, target, (),
+                find_centers(role, target, fused.tokens[here].__getitem__), float(fused.margin[k]), 0,
             )  # fmt: skip
     return found
 
@@ -167,23 +167,22 @@ def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilib
                 return found
             rational = False
         if not len(run.active):
-            return _from_run(run, problem)
+            decided = _decisions(run)
+            del run, look  # memory for the result
+            return assemble(cloud.tokens, problem, *decided)
         hopeless = run.stuck and problem.tie_tolerance == 0 and not (rational and run.inexact_ties == 0)
         if hopeless or run.layer >= max_layers or run.unchanged_for >= run.patience:
             raise _not_certified(run, max_layers)
         run.move(look)
+        del look  # memory for the next
 
 
-def _from_run(run: Run, problem: Problem) -> Equilibrium:
-    """From distinct points to tokens."""
-    cloud, of = run.cloud, run.cloud.point_of
-    tied = run.role == TIE
-    target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])[of]
-    clusters = find_centers(run.role[of], target, run.base()[of] + 0.0)  # no -0.0
-    return assemble(
-        cloud.tokens, problem, run.decided_at[of], run.role[of], target, copies(cloud, run.groups), clusters,
-        run.margin if run.small else min(run.margin, RESOLUTION), run.undecided,
-    )  # fmt: skip
+def _decisions(run: Run) -> tuple[Any, ...]:
+    """What `assemble` needs to know of a run, for tokens instead of distinct points."""
+    role, target, decided_at = of_tokens(run)
+    clusters = find_centers(role, target, lambda some: ends_of(run, some) + 0.0)  # no -0.0
+    margin = run.margin if run.small else min(run.margin, RESOLUTION)
+    return decided_at, role, target, copies(run.cloud, run.groups), clusters, margin, run.undecided
 
 
 def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium | None:

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 
 from hardmax.attention.ties import blocks, exact_sum, tie_band, weighted_mean
-from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers
 from hardmax.dynamics.assembly import Problem
-from hardmax.dynamics.certificate import TIE
+from hardmax.dynamics.certificate import TIE, Group
 from hardmax.dynamics.engine import Look, Run
 
 NEAR = 32  # widths of the tie rule: a mean that is further away cannot be part of a tie
@@ -57,8 +57,8 @@ class Origin:
         return np.flatnonzero(~run.cloud.points.any(axis=1))
 
     def undecided(
-        self, tokens: Floats, problem: Problem, decided_at: Ints, target: Ints, ends: tuple[Floats, Ints],
-        groups: tuple[tuple[int, ...], ...],
+        self, tokens: Floats, problem: Problem, decided_at: Numbers, target: Numbers, ends: tuple[Floats, Numbers],
+        groups: tuple[Group, ...],
     ) -> int | None:  # fmt: skip
         """Of the claim that the token stays, how many comparisons are undecided; None if it does not hold.
 
@@ -102,7 +102,7 @@ def origin_of(cloud: Cloud, problem: Problem) -> Origin | None:
     return Origin(index, mean, stays, longest)
 
 
-def _is_mean_of_ends(tokens: Floats, target: Ints, groups: tuple[tuple[int, ...], ...], own: Ints) -> bool:
+def _is_mean_of_ends(tokens: Floats, target: Numbers, groups: tuple[Group, ...], own: Ints) -> bool:
     """Whether the sum of the ends of all tokens but `own` is exactly 0."""
 
     def total(ends: Ints) -> list[Fraction]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from hardmax.attention.rules import RULES, FeedForward, Head, NamedFunction
 from hardmax.cloud.parameters import exact_matrix
+from hardmax.cloud.tokens import Numbers, compact
 from hardmax.dynamics.batch import Batch
-from hardmax.dynamics.certificate import LEADER, Certificate
+from hardmax.dynamics.certificate import LEADER, Certificate, group_of
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.follow_sets import SetTable
 from hardmax.dynamics.polytope import Polytope
@@ -170,7 +171,8 @@ def equilibrium_document(eq: Equilibrium) -> Document:
         "leader_since": eq.leader_since,
         "kind": list(eq.kind),
         **{name: getattr(eq, name) for name in ("margin", "undecided", "exact")},
-        **{name: getattr(c, name) for name in ("tie_tolerance", "method", "problem", "groups")},
+        **{name: getattr(c, name) for name in ("tie_tolerance", "method", "problem")},
+        "groups": [list(group) for group in c.groups],
         "tokens": eq.tokens,
         "limit": eq.points,
         "cluster": eq.cluster,
@@ -185,14 +187,14 @@ def equilibrium_document(eq: Equilibrium) -> Document:
 def _equilibrium(document: Document) -> Equilibrium:
     tokens, points = numbers(document, "tokens", 2), numbers(document, "limit", 2)
     n = len(tokens)
-    per_token: dict[str, NDArray[Any]] = {k: integers(document, k) for k in ("cluster", "decided_at", "role", "target")}
+    per_token = {key: _per_token(document, key, n) for key in ("cluster", "decided_at", "role", "target")}
     if points.shape != tokens.shape or any(len(array) != n for array in per_token.values()):
         raise ValueError("the arrays differ in length")
     centers, kind = numbers(document, "centers", 2), tuple(str(k) for k in document["kind"])
     if len(kind) != len(centers):
         raise ValueError("centers and kind differ in length")
     _check_indices(per_token["cluster"], len(centers))
-    groups = tuple(tuple(int(i) for i in g) for g in document["groups"])
+    groups = tuple(group_of([int(i) for i in g], n) for g in document["groups"])
     _check_indices((i for g in groups for i in g), n)
     margin = document["margin"]
     alpha = scalar(document["alpha"])
@@ -219,6 +221,15 @@ def _equilibrium(document: Document) -> Equilibrium:
     eq = Equilibrium(tokens, points, per_token["cluster"], centers, kind, _since(document, n), certificate)
     _check_agreement(eq)
     return eq
+
+
+def _per_token(document: Document, key: str, n: int) -> Numbers:
+    """Integers of a document that fit into the type that results hold."""
+    values = integers(document, key)
+    kept = compact(values, n)
+    if (kept != values).any():
+        raise ValueError(f"{key} holds a number that is too large")
+    return kept
 
 
 def _check_agreement(eq: Equilibrium) -> None:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from hardmax.attention.search import RESOLUTION, Scores
 from hardmax.attention.ties import WIDEST
 from hardmax.cloud.metric import lengths
-from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.bodies import best_body
 from hardmax.dynamics.certificate import LEADER
@@ -68,7 +68,7 @@ class InPlane:
     """
 
     again = False  # whom the first pass leaves out never matters
-    first: Ints
+    first: Numbers
 
     def __init__(self, problem: Problem, sample: Floats) -> None:
         self.problem, self.sample = problem, sample

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import Scores
-from hardmax.attention.ties import FEW_SUMMANDS, NARROW, PAIRS, IntegerRows, products, weighted_mean
+from hardmax.attention.ties import FEW_SUMMANDS, NARROW, PAIRS, IntegerRows, blocks, products, weighted_mean
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
 
@@ -200,14 +200,20 @@ class ExactTies:
             if t != own:
                 return own, False
         point, unit = np.array(t[:-1], dtype=object), t[-1]
-        here = self.whole[case.others]
-        if (_sum(here, weight) * unit != point * total).any():  # (2)
+        parts = blocks(len(case.others))
+        known = self.whole[case.others] if len(parts) == 1 else None  # of more, a part at a time
+
+        def here(part: slice) -> NDArray[Any]:
+            return self.whole[case.others[part]] if known is None else known
+
+        places = sum((_sum(here(part), weight[part]) for part in parts), np.zeros(len(point), dtype=object))
+        if (places * unit != point * total).any():  # (2)
             return t, False
         query = self._queries(point)
         level, rest = divmod(query.dot(point), unit)
         if rest or (products(bases[:, :-1], query) != level * bases[:, -1]).any():  # (3)
             return t, False
-        if (products(here, query) != level).any():  # (1)
+        if any((products(here(part), query) != level).any() for part in parts):  # (1)
             return t, False
         return t, case.own is not None or not query.any() or self._supports(query, level)  # (4)
 

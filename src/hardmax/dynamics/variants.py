@@ -16,7 +16,7 @@ from hardmax.attention.rules import Hardmax, Head, Localmax, Rule, as_rule, is_r
 from hardmax.attention.ties import EPS
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.parameters import layer_count, step_size
-from hardmax.cloud.tokens import Floats, Ints, cloud
+from hardmax.cloud.tokens import Floats, Ints, Numbers, cloud
 from hardmax.dynamics.follow_sets import FollowSets, LayerSets
 from hardmax.dynamics.history import TokenHistory
 from hardmax.dynamics.layer_parts import Parts, check_parts, on_sphere
@@ -103,7 +103,7 @@ class _Attention(LayerSets):
     """Who follows whom at each layer: what is needed to compute it from the tokens, now or later."""
 
     tokens: TokenHistory
-    origin: Ints
+    origin: Numbers
     rule: Rule
     causal: bool
     metrics: tuple[Metric, ...]

@@ -110,7 +110,8 @@ def mistyped(c: "Certificate", tokens: NDArray[Any]) -> list[str]:
     if not isinstance(c.limit, np.ndarray) or c.limit.shape != tokens.shape or c.limit.dtype != tokens.dtype:
         wrong.append(f"limit is not an array of {tokens.dtype} numbers of shape {tokens.shape}")
     if not isinstance(c.groups, tuple) or not all(
-        isinstance(g, tuple) and all(issubclass(kind, (int, np.integer)) for kind in set(map(type, g)))
+        isinstance(g, range)
+        or (isinstance(g, tuple) and all(issubclass(kind, (int, np.integer)) for kind in set(map(type, g))))
         for g in c.groups
     ):
         wrong.append("groups is not a tuple of tuples of token indices")
@@ -126,6 +127,13 @@ def mistyped(c: "Certificate", tokens: NDArray[Any]) -> list[str]:
 def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) -> list[str]:
     """Types, shapes and values that no certificate for these tokens can have; `roles` are the possible ones."""
     return mistyped(c, tokens) or misvalued(c, len(tokens), roles)
+
+
+def array_of(group: Any) -> Ints:
+    """The members of a group."""
+    if isinstance(group, range):  # NumPy would count it in Python
+        return np.arange(group.start, group.stop, group.step)
+    return np.asarray(group, np.int64)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -147,7 +155,7 @@ def misvalued(c: "Certificate", n: int, roles: tuple[int, ...]) -> list[str]:
         wrong.append("target does not name a token (leader, follower) or a group (tie, pattern)")
     elif sorted(set((-1 - c.target[grouped]).tolist())) != list(range(len(c.groups))):
         wrong.append("groups holds a set that no token follows")
-    groups = [np.asarray(group, np.int64) for group in c.groups]
+    groups = [array_of(group) for group in c.groups]
     if len({group.tobytes() for group in groups}) != len(groups):
         wrong.append("groups holds a set twice")
     for g, group in enumerate(groups):

@@ -23,6 +23,7 @@ from hardmax.dynamics.check.claims import (
     Floats,
     Ints,
     TooClose,
+    array_of,
     distinct,
     mistyped,
     misvalued,
@@ -129,7 +130,7 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
         return []
     if wrong:
         return wrong
-    groups: Any = tuple(np.array(group, np.int64) for group in c.groups)
+    groups: Any = tuple(array_of(group) for group in c.groups)
     c = replace(c, groups=groups)
     wrong = misvalued(c, len(tokens), (LEADER, FOLLOWER, TIE))
     wrong = wrong or [f"groups[{g}] holds one token only" for g, group in enumerate(c.groups) if len(group) < 2]

@@ -77,7 +77,8 @@ class Replay:
         self.wide = min(1.5 * c.margin, 3.0) if self.small else 2.0**-19  # relative gaps up to this are exact
         self.name = np.arange(len(tokens)) if names is None else names
         self.called = self.name if called is None else called
-        self.decided, self.role, self.target = (np.array(a) for a in (c.decided_at, c.role, c.target))
+        self.decided, self.target = np.array(c.decided_at, np.int64), np.array(c.target, np.int64)
+        self.role = np.array(c.role)
         self.limit, self.offset_at_decision = c.limit, np.zeros_like(c.limit)
         self.groups = [np.asarray(g, np.int64) for g in c.groups]
         # A guess of the token that each follows; one of several if it is tied.

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hardmax.cloud.parameters import exact_cloud, layer_count
-from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
+from hardmax.cloud.tokens import compact
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint, group_of
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.exact.follow import Places, Scores, distinct, next_layer
 from hardmax.dynamics.exact.linear import Objects
@@ -76,10 +77,10 @@ def _certificate(
     return Certificate(
         alpha=alpha,
         A=A,
-        decided_at=np.array([descent.decided_at[p] for p in place], dtype=np.int64),
+        decided_at=compact(np.array([descent.decided_at[p] for p in place]), len(place)),
         role=np.array([descent.role[p] for p in place], dtype=np.int8),
-        target=target,
-        groups=tuple(groups),
+        target=compact(target, len(place)),
+        groups=tuple(group_of(group, len(place)) for group in groups),
         limit=limit,
         margin=descent.margin,
         undecided=0,
@@ -92,13 +93,13 @@ def _certificate(
 
 def _clusters(limit: Objects, leader_since: dict[int, int]) -> tuple[np.ndarray, Objects, tuple[str, ...]]:
     """The distinct limit points: vertices in the order of their leaders, then faces in the order of their tokens."""
-    numbers: dict[tuple[Any, ...], int] = {}
+    number: dict[tuple[Any, ...], int] = {}
     for i in [*sorted(leader_since), *range(len(limit))]:
-        numbers.setdefault(tuple(limit[i]), len(numbers))
+        number.setdefault(tuple(limit[i]), len(number))
     vertices = {tuple(limit[i]) for i in leader_since}
-    cluster = np.array([numbers[tuple(row)] for row in limit], dtype=np.int64)
-    kind = tuple("vertex" if point in vertices else "face" for point in numbers)
-    return cluster, np.array(list(numbers), dtype=object), kind
+    cluster = compact(np.array([number[tuple(row)] for row in limit]), len(limit))
+    kind = tuple("vertex" if point in vertices else "face" for point in number)
+    return cluster, np.array(list(number), dtype=object), kind
 
 
 def _not_certified(descent: "Descent", place: list[int], max_layers: int) -> NotCertified:
