@@ -5,6 +5,7 @@ import pytest
 
 from hardmax.dynamics.check import directions
 from hardmax.dynamics.check.directions import compare_by_direction
+from hardmax.jit import plain
 
 
 def crowd(kind, n, d, rng):
@@ -69,6 +70,8 @@ def test_parts_end_anywhere_and_boxes_need_not_be_halved(name, value, monkeypatc
     x, q = rng.uniform(-1, 1, (333, 3)), rng.normal(size=(60, 3))
     for function in ("by_octant", "longest_first", "longest_from", "leading", "add_scores", "keep", "halve", "settle"):
         monkeypatch.setattr(directions, function, getattr(directions, function).py_func)
+    for vectors in ("seek", "SEEKERS", "GROUP"):
+        monkeypatch.setattr(directions, vectors, getattr(plain, vectors))
     monkeypatch.setattr(directions, name, value)
     found, best, second = np.zeros(60, np.int64), q @ x[0], np.full(60, -np.inf)
     unit = 1 / np.abs(x).max()
