@@ -33,7 +33,7 @@ WIDEST = 0.05  # of what is close, relative to |z_i|_A max|z|_A: where it is mor
 SMALL = 1024  # up to this many distinct tokens the margin is exact; else it is this at most:
 RESOLUTION = 2.0**-20
 MANY, NARROW = 1024, 2.0**-6  # queries, and slack relative to |z_i|_A max|z|_A: boxes of directions pay
-FEW = 8  # times as many tokens as look
+FEW = 8  # times as many tokens as look: fewer than that are not looked for in the box
 MEMORY = 1 << 16  # queries: what is known of so many stays in the cache
 Bools = NDArray[np.bool_]
 UNSIGNED = np.uint64(0x7FFFFFFFFFFFFFFF)
@@ -75,12 +75,11 @@ def first_copies(tokens: Floats) -> Ints:
 @njit()
 def largest_coordinate(x: Floats) -> float:
     """The largest size of a coordinate; without signs, floats are in the order of their bits, and these are faster."""
-    bits, most = x.reshape(-1).view(np.uint64), np.zeros(1, np.uint64)
-    top = np.uint64(0)
-    for number in bits:
-        top = max(top, number & UNSIGNED)
-    most[0] = top
-    return most.view(np.float64)[0]
+    most, found = np.uint64(0), np.empty(1, np.uint64)
+    for bits in x.reshape(-1).view(np.uint64):
+        most = max(most, bits & UNSIGNED)
+    found[0] = most
+    return found.view(np.float64)[0]
 
 
 @njit()
@@ -172,7 +171,7 @@ def look(
                 m += 1
         unit = 1 / (np.sqrt(d) * coordinate)
         some = rows[:count]
-        if count >= MANY and 2 < d <= 4 and wide <= NARROW:
+        if count >= (MANY if d < 5 else MEMORY) and 2 < d <= 5 and wide <= NARROW:
             part = max(MEMORY, 16 * len(seen))  # for each part, all keys are looked at
             for start in range(0, count, part):
                 compare_by_direction(some[start : start + part], q, x, seen, unit, slack, named, best, second)

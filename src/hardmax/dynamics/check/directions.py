@@ -1,4 +1,4 @@
-"""Very many queries against very many keys in three or four dimensions: those of about one direction at once.
+"""Very many queries against very many keys in three to five dimensions: those of about one direction at once.
 
 Let u = q / max|q_k|, and let the u of some queries lie in a box, c - e <= u <= c + e. Then a key y is behind a key w by
 
