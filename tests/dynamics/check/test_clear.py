@@ -11,7 +11,7 @@ from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.check import floats
 from hardmax.dynamics.check import replay as replays
 from hardmax.dynamics.check.claims import distinct
-from hardmax.dynamics.check.clear import first_copies
+from hardmax.dynamics.check.clear import first_copies, largest_coordinate
 from hardmax.jit.ways import COMPILED, PLAIN, forced
 
 SMALL = {
@@ -115,6 +115,15 @@ def test_copies_are_found_whatever_the_sign_of_zero():
     first, inverse = distinct(tokens)
     assert len(first) < 2500
     assert np.array_equal(first_copies(tokens), first[inverse])
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.0, 1e-320, 1.0, 1e300])
+def test_the_largest_coordinate_is_known_whatever_its_sign_and_size(scale):
+    rng = np.random.default_rng(8)
+    for n, d in ((1, 1), (5, 3), (700, 2)):
+        x = scale * rng.normal(size=(n, d))
+        assert largest_coordinate(x) == np.abs(x).max()
+    assert largest_coordinate(np.array([[-3.0, 2.0]])) == 3.0
 
 
 def test_norms_are_not_relied_on_where_nothing_is_known_of_them(monkeypatch):

@@ -5,6 +5,8 @@ import pytest
 
 from hardmax.dynamics.check import directions
 from hardmax.dynamics.check.directions import compare_by_direction
+from hardmax.jit import plain
+from hardmax.jit.vectors import GROUP, SEEKERS
 
 
 def crowd(kind, n, d, rng):
@@ -31,7 +33,7 @@ def compared(x, q, slack, guess, seen=None):
 
 
 @pytest.mark.parametrize("guessed", ["the best", "the worst"])
-@pytest.mark.parametrize("d", [3, 4])
+@pytest.mark.parametrize("d", [3, 4, 5])
 @pytest.mark.parametrize("kind", ["normal", "cube", "ball", "integers", "all scales"])
 def test_the_best_and_every_second_best_within_the_slack_are_found(kind, d, guessed):
     rng = np.random.default_rng([d, len(kind)])
@@ -39,7 +41,7 @@ def test_the_best_and_every_second_best_within_the_slack_are_found(kind, d, gues
     q = np.concatenate((x[:500], rng.normal(size=(500, d))))
     q = q[q.any(axis=1)]
     scores = sum(np.multiply.outer(q[:, k], x[:, k]) for k in range(d))
-    slack = 1e-3 * np.abs(q).max(axis=1) * np.abs(x).max()
+    slack = (1e-3 if d < 5 else 3e-2) * np.abs(q).max(axis=1) * np.abs(x).max()
     guess = scores.argmax(axis=1) if guessed == "the best" else scores.argmin(axis=1)
     found, best, second = compared(x, q, slack, guess)
     top = scores.max(axis=1)
@@ -51,6 +53,21 @@ def test_the_best_and_every_second_best_within_the_slack_are_found(kind, d, gues
     assert close.sum() > (0 if kind == "normal" else 5)
     np.testing.assert_allclose(second[close], rest[close], rtol=0, atol=1e-13 * np.abs(top).max())
     assert (second[~close] <= rest[~close] + 1e-13 * np.abs(top).max()).all()
+
+
+@pytest.mark.parametrize("d", [3, 4, 5])
+@pytest.mark.parametrize("beside", [-1e-9, 1e-9])
+def test_a_second_key_at_the_end_of_the_slack_is_found_wherever_it_stands(d, beside):
+    """One key is just within or just beyond the slack of a query; its place among the keys goes around."""
+    rng = np.random.default_rng(d)
+    q = np.eye(d)[:1]
+    for place in range(SEEKERS + GROUP):
+        x = rng.uniform(-0.5, 0.5, (SEEKERS + GROUP + 3, d))
+        x[-1], x[place] = q[0], (0.9 + beside) * q[0]
+        found, best, second = compared(x, q, np.full(1, 0.1), np.array([len(x) - 1]))
+        assert (found[0], best[0]) == (len(x) - 1, 1.0)
+        # A score that is not within the slack may be found as well.
+        assert second[0] == pytest.approx(0.9 + beside, abs=1e-12) or (beside < 0 and second[0] == -np.inf)
 
 
 def test_only_the_keys_that_are_seen_are_compared():
@@ -69,6 +86,8 @@ def test_parts_end_anywhere_and_boxes_need_not_be_halved(name, value, monkeypatc
     x, q = rng.uniform(-1, 1, (333, 3)), rng.normal(size=(60, 3))
     for function in ("by_octant", "longest_first", "longest_from", "leading", "add_scores", "keep", "halve", "settle"):
         monkeypatch.setattr(directions, function, getattr(directions, function).py_func)
+    for vectors in ("seek", "SEEKERS", "GROUP"):
+        monkeypatch.setattr(directions, vectors, getattr(plain, vectors))
     monkeypatch.setattr(directions, name, value)
     found, best, second = np.zeros(60, np.int64), q @ x[0], np.full(60, -np.inf)
     unit = 1 / np.abs(x).max()

@@ -33,8 +33,10 @@ WIDEST = 0.05  # of what is close, relative to |z_i|_A max|z|_A: where it is mor
 SMALL = 1024  # up to this many distinct tokens the margin is exact; else it is this at most:
 RESOLUTION = 2.0**-20
 MANY, NARROW = 1024, 2.0**-6  # queries, and slack relative to |z_i|_A max|z|_A: boxes of directions pay
+FEW = 8  # times as many tokens as look: fewer than that are not looked for in the box
 MEMORY = 1 << 16  # queries: what is known of so many stays in the cache
 Bools = NDArray[np.bool_]
+UNSIGNED = np.uint64(0x7FFFFFFFFFFFFFFF)
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -71,6 +73,16 @@ def first_copies(tokens: Floats) -> Ints:
 
 
 @njit()
+def largest_coordinate(x: Floats) -> float:
+    """The largest size of a coordinate; without signs, floats are in the order of their bits, and these are faster."""
+    most, found = np.uint64(0), np.empty(1, np.uint64)
+    for bits in x.reshape(-1).view(np.uint64):
+        most = max(most, bits & UNSIGNED)
+    found[0] = most
+    return found.view(np.float64)[0]
+
+
+@njit()
 def look(
     layer: int, x: Floats, A: Floats, decided: Ints, role: Ints, target: Ints, limit: Floats, offset: Floats,
     norm: Floats, guess: Ints, alpha: float, flag: Floats, wide: float, off: float,
@@ -93,12 +105,10 @@ def look(
         The narrowest decision, relative to |z_i|_A max|z|_A, and `off`.
     """
     n, d = x.shape
-    coordinate, largest, looking = 0.0, 0.0, 0
+    coordinate, largest, looking = largest_coordinate(x), 0.0, 0
     for i in range(n):
         unclear[i] = decided[i] >= layer
         looking += unclear[i]
-        for k in range(d):
-            coordinate = max(coordinate, abs(x[i, k]))
     # What follows has one entry for each token that looks, `token` its number: at later layers these are few.
     # If all of them look, it is what is there already.
     token, rows, slack = np.empty(looking, np.int64), np.empty(looking, np.int64), np.empty(looking)
@@ -127,7 +137,8 @@ def look(
     near, grown = 32 * (layer + 1) * EPS * coordinate, (1 + alpha) ** float(layer)
     off = max(off, 2 * d * near)
     usual = SMALLEST < largest < 1 / SMALLEST and SMALLEST < coordinate < 1 / SMALLEST and own < WIDEST
-    end, step, at_corners = sides(x)
+    by_sides = FEW * looking >= n  # to find the box of all tokens would take longer than to compare so few
+    end, step, at_corners = sides(x if by_sides else x[:0])
     count, surely, least = 0, 0, largest  # rows[:count] are compared, and rows[looking - surely:] need not be
     for c in range(looking if usual else 0):
         i = token[c]
@@ -139,7 +150,7 @@ def look(
         close = own * own_norm[c] * largest + cloud * largest * largest
         slack[c] = max(4 * close, wide * own_norm[c] * largest)
         best[c], second[c] = product(q, c, x, named[c]), -np.inf
-        ahead_by, alone = lead(q, c, x, named[c], end, step, at_corners)
+        ahead_by, alone = lead(q, c, x, named[c], end, step, at_corners) if by_sides else (-1.0, 0)
         if ahead_by > slack[c] and (alone or n > SMALL):
             if alone:
                 surely += 1
@@ -160,7 +171,7 @@ def look(
                 m += 1
         unit = 1 / (np.sqrt(d) * coordinate)
         some = rows[:count]
-        if count >= MANY and 2 < d <= 4 and wide <= NARROW:
+        if count >= (MANY if d < 5 else MEMORY) and 2 < d <= 5 and wide <= NARROW:
             part = max(MEMORY, 16 * len(seen))  # for each part, all keys are looked at
             for start in range(0, count, part):
                 compare_by_direction(some[start : start + part], q, x, seen, unit, slack, named, best, second)

@@ -23,7 +23,7 @@ from hardmax.jit import bare_njit, njit, over_parts
 from hardmax.jit.vectors import GROUP, SEEKERS, seek
 
 Singles = NDArray[np.float32]
-CHUNK = 1 << 14  # queries that are sorted together: what is known of them stays in the cache
+CHUNK = 1 << 15  # queries that are sorted together: what is known of them stays in the cache
 CLASSES = 1 << 12  # of guesses; two in one class are compared together as well
 LEVELS = 4  # classes of queries by the number of keys that they need, for each factor of two
 
@@ -136,25 +136,26 @@ def compare(
             at = seek(tile, keys, at, end, bars, excess)  # type: ignore[call-arg]
             if at >= end:
                 break
-            for place in range(min(GROUP, m - at) * SEEKERS):
-                g, r = place // SEEKERS, place % SEEKERS
-                if excess[g, r] < 0:
-                    continue
-                i, j = together[r], order[at + g]
-                found = best[i] if j == guess[i] else product(q, i, x, j)
-                if found >= best[i] - room[i]:
-                    if count == len(row):
-                        row, key, score = twice_as_long(row, key, score)
-                    row[count], key[count], score[count] = i, j, found
-                    count += 1
-                if j == guess[i]:
-                    continue
-                if found > best[i]:
-                    best[i], second[i], guess[i] = found, best[i], j
-                    stop[r] = enough(longest, size[i], best[i] - far[i])
-                    bars[r] = max((best[i] - slack[i]) * per_length[i] * unit - (d + 8) * 2.0**-22, -2.0)
-                elif found > second[i]:
-                    second[i] = found
+            for g in range(min(GROUP, m - at)):
+                j = order[at + g]
+                for r in range(SEEKERS):
+                    if excess[g, r] < 0:
+                        continue
+                    i = together[r]
+                    found = best[i] if j == guess[i] else product(q, i, x, j)
+                    if found >= best[i] - room[i]:
+                        if count == len(row):
+                            row, key, score = twice_as_long(row, key, score)
+                        row[count], key[count], score[count] = i, j, found
+                        count += 1
+                    if j == guess[i]:
+                        continue
+                    if found > best[i]:
+                        best[i], second[i], guess[i] = found, best[i], j
+                        stop[r] = enough(longest, size[i], best[i] - far[i])
+                        bars[r] = max((best[i] - slack[i]) * per_length[i] * unit - (d + 8) * 2.0**-22, -2.0)
+                    elif found > second[i]:
+                        second[i] = found
             at, end = at + GROUP, 0
             for r in range(SEEKERS):
                 end = max(end, stop[r])

@@ -1,14 +1,15 @@
-"""Very many queries against very many keys in three or four dimensions: those of about one direction at once.
+"""Very many queries against very many keys in three to five dimensions: those of about one direction at once.
 
 Let u = q / max|q_k|, and let the u of some queries lie in a box, c - e <= u <= c + e. Then a key y is behind a key w by
 
     <u, w> - <u, y>  >=  sum_k min((c_k - e_k) (w_k - y_k), (c_k + e_k) (w_k - y_k))
 
 for each of them, and where this is more than the slack of all of them, y matters to none. Boxes are halved until only a
-few keys are left, which are compared in float64. If w is a bad choice, it takes longer.
+few keys are left, which are compared in float32 first, as `comparison` does it. If w is a bad choice, it takes longer.
 
 Keys have coordinates of at most 1 and are rounded to float32, as are u and the sums: a sum of d products of two numbers
-of at most 1 and 2 is off by less than (d + 4) d 2^-22, which is added to the slack.
+of at most 1 and 2 is off by less than (d + 4) d 2^-22, which is added to the slack. So is a score less the bar that it
+has to reach, as no score is larger than d; a bar below -2 d is reached by all.
 
 The checkers share none of this with the searches of the engine.
 """
@@ -19,9 +20,10 @@ from numpy.typing import NDArray
 from hardmax.dynamics.check.claims import Floats, Ints
 from hardmax.dynamics.check.order import product, sorted_by
 from hardmax.jit import njit
+from hardmax.jit.vectors import GROUP, SEEKERS, seek
 
 Singles = NDArray[np.float32]
-FEW_KEYS, FEW_QUERIES = 5, 4
+FEW_KEYS, FEW_QUERIES = 48, 32
 PART = 512  # keys that are looked at together: they stay in the cache
 VECTOR = 16
 LENGTHS = 1024  # classes by which keys are sorted
@@ -167,7 +169,7 @@ def keep(
 
 
 @njit()
-def halve(turn: Ints, u: Singles, wide: Singles, a: int, z: int, axis: int, middle: float) -> int:
+def halve(turn: Ints, u: Singles, wide: Singles, bar: Singles, a: int, z: int, axis: int, middle: float) -> int:
     """Queries a..z-1 with u[axis] <= middle to the front; where the others begin."""
     p, r = a, z - 1
     while True:
@@ -179,22 +181,43 @@ def halve(turn: Ints, u: Singles, wide: Singles, a: int, z: int, axis: int, midd
             return p
         turn[p], turn[r] = turn[r], turn[p]
         wide[p], wide[r] = wide[r], wide[p]
+        bar[p], bar[r] = bar[r], bar[p]
         for k in range(u.shape[1]):
             u[p, k], u[r, k] = u[r, k], u[p, k]
 
 
 @njit()
-def settle(turn: Ints, q: Floats, x: Floats, names: Ints, guess: Ints, best: Floats, second: Floats) -> None:
-    """Compare some queries with some keys in float64."""
-    for i in turn:
-        for j in names:
-            if j == guess[i]:
-                continue
-            found = product(q, i, x, j)
-            if found > best[i]:
-                best[i], second[i], guess[i] = found, best[i], j
-            elif found > second[i]:
-                second[i] = found
+def settle(
+    turn: Ints, u: Singles, bar: Singles, q: Floats, x: Floats, keys: Singles, names: Ints, guess: Ints, best: Floats,
+    second: Floats, tile: Singles, bars: Singles, excess: Singles,
+) -> None:  # fmt: skip
+    """Compare some queries with some keys, in float64 where their scores in float32 reach a bar."""
+    d, count = x.shape[1], len(names)
+    for first in range(0, len(turn), SEEKERS):
+        some, at = min(SEEKERS, len(turn) - first), 0
+        for r in range(SEEKERS):
+            bars[r] = bar[first + r] if r < some else np.inf
+        for r in range(some):
+            for k in range(d):
+                tile[k, r] = u[first + r, k]
+        while True:
+            at = seek(tile, keys, at, count, bars, excess)  # type: ignore[call-arg]
+            if at >= count:
+                break
+            for g in range(min(GROUP, count - at)):
+                j = names[at + g]
+                for r in range(some):
+                    if excess[g, r] < 0:
+                        continue
+                    i = turn[first + r]
+                    if j == guess[i]:
+                        continue
+                    found = product(q, i, x, j)
+                    if found > best[i]:
+                        best[i], second[i], guess[i] = found, best[i], j
+                    elif found > second[i]:
+                        second[i] = found
+            at += GROUP
 
 
 @njit()
@@ -220,11 +243,14 @@ def compare_by_direction(
     held, held_names = np.empty((d, 4 * m + DEPTH), np.float32), np.empty(4 * m + DEPTH, np.int64)
     stack = np.empty((DEPTH, 4), np.int64)
     blur, zero = (d + 4) * d * 2.0**-22, np.int64(0)
+    near, tile = np.empty((m + GROUP, d), np.float32), np.zeros((d, SEEKERS), np.float32)
+    bars, excess = np.empty(SEEKERS, np.float32), np.empty((GROUP, SEEKERS), np.float32)
     for octant in range(len(start) - 1):
         first, n = start[octant], start[octant + 1] - start[octant]
         if n == 0:
             continue
-        mine, u, wide = turn[first : first + n], np.empty((n, d), np.float32), np.empty(n, np.float32)
+        mine, u = turn[first : first + n], np.empty((n, d), np.float32)
+        wide, bar = np.empty(n, np.float32), np.empty(n, np.float32)
         for r in range(n):
             i, size = mine[r], 0.0
             for k in range(d):
@@ -232,6 +258,7 @@ def compare_by_direction(
             for k in range(d):
                 u[r, k] = q[i, k] / size
             wide[r] = slack[i] / size * unit * (1 + 2.0**-22)
+            bar[r] = max((best[i] - slack[i]) / size * unit - blur, -2.0 * d)
         stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n, 0, -1
         depth = 1
         while depth:
@@ -269,9 +296,15 @@ def compare_by_direction(
             middle = np.float32(0.5) * (low[axis] + high[axis])
             few = end - from_ <= FEW_KEYS or z - a <= FEW_QUERIES or depth + 2 > DEPTH
             if few or not middle < high[axis]:
-                settle(mine[a:z], q, x, held_names[from_:end], guess, best, second)
+                for p in range(end - from_):
+                    for k in range(d):
+                        near[p, k] = held[k, from_ + p]
+                settle(
+                    mine[a:z], u[a:z], bar[a:z], q, x, near, held_names[from_:end], guess, best, second, tile, bars,
+                    excess,
+                )  # fmt: skip
                 continue
-            cut = halve(mine, u, wide, a, z, axis, middle)
+            cut = halve(mine, u, wide, bar, a, z, axis, middle)
             for half in range(2):
                 stack[depth, 0], stack[depth, 1] = (cut, z) if half == 0 else (a, cut)
                 stack[depth, 2], stack[depth, 3] = from_, end
