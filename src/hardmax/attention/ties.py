@@ -24,6 +24,7 @@ their scores can be compared exactly as Python integers.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil, fsum, sqrt
 from typing import Any
 
@@ -226,8 +227,8 @@ def weighted_mean(points: Float[Array, "n d"], weights: Float[Array, " n"]) -> F
         >>> weighted_mean(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
         array([0.2])
     """
-    total, parts = float(weights.sum()), blocks(len(points))
-    return np.array([exact_sum(weights[p] * points[p, k] for p in parts) / total for k in range(points.shape[1])])
+    sums = exact_sums(weights[part, None] * points[part] for part in blocks(len(points)))
+    return np.array(sums) / float(weights.sum())
 
 
 def blocks(n: int, width: int = 1) -> list[slice]:
@@ -254,14 +255,15 @@ def taken(values: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def exact_sum(parts: Iterable[Floats]) -> float:
-    """The sum of all numbers, rounded once.
+def exact_sums(parts: Iterable[Floats]) -> list[float]:
+    """The sum of each column of some rows, rounded once.
 
     Example:
-        >>> exact_sum([np.array([1e16, 1.0]), np.array([-1e16])])
-        1.0
+        >>> exact_sums([np.array([[1e16], [1.0]]), np.array([[-1e16]])])
+        [1.0]
     """
-    return fsum(x for part in parts for x in _few_summands(part))
+    columns = zip(*([_few_summands(part[:, k]) for k in range(part.shape[1])] for part in parts), strict=True)
+    return [fsum(chain.from_iterable(column)) for column in columns]
 
 
 def _few_summands(values: Floats) -> list[float]:

@@ -4,13 +4,14 @@ Nobody follows it, since any other token scores more with itself. At layer 0 it 
 if it stays forever, it is tied to all of them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 
-from hardmax.attention.ties import blocks, exact_sum, tie_band, weighted_mean
+from hardmax.attention.ties import blocks, exact_sums, tie_band, weighted_mean
 from hardmax.cloud.tokens import Cloud, Floats, Ints, Numbers
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.certificate import TIE, Group
@@ -76,12 +77,16 @@ class Origin:
         band = 4 * tie_band(problem.tie_tolerance).own
         if np.abs(weighted_mean(centers, count)).max() > band * self.longest:
             return None
-        parts, farthest, dim = blocks(len(tokens)), 0.0, tokens.shape[1]
-        drift = [exact_sum(tokens[p, k] - centers[cluster[p], k] for p in parts) / others for k in range(dim)]
-        for p in parts:
-            offset = tokens[p] - centers.take(cluster[p], axis=0)
-            farthest = max(farthest, float((offset * offset).sum(axis=1).max()))
-        if np.abs(drift).max() > band * np.sqrt(farthest):
+        farthest = list[float]()
+
+        def offsets() -> Iterator[Floats]:
+            for p in blocks(len(tokens)):
+                offset = tokens[p] - centers.take(cluster[p], axis=0)
+                farthest.append(float((offset * offset).sum(axis=1).max()))
+                yield offset
+
+        drift = np.array(exact_sums(offsets())) / others
+        if np.abs(drift).max() > band * np.sqrt(max(farthest)):
             return None
         return int(bool(self.mean.any()) or not _is_mean_of_ends(tokens, target, groups, self.index))
 
