@@ -72,7 +72,7 @@ def _stays(claims: "Claims", place: int, weight: Floats, A: Floats | None, tie: 
     c, x = claims.c, claims.tokens
     largest = float(np.sqrt(np.einsum("ij,ij->i", x if A is None else x @ A, x).max()))
     offset = x - c.limit
-    narrow = 8 * tie * float(np.linalg.norm(offset, axis=1).max()) + 32 * EPS * float(np.abs(x).max())
+    narrow = 8 * tie * float(np.sqrt(np.einsum("ij,ij->i", offset, offset).max())) + 32 * EPS * float(np.abs(x).max())
     share = np.where(np.arange(len(x)) == place, 0.0, weight)
     share /= share.sum()
     return bool(_mean_size(share, c.limit) <= 8 * tie * largest and _mean_size(share, offset) <= narrow)
