@@ -150,7 +150,9 @@ class ExactClaims:
     ) -> None:
         self.tokens, self.whole = tokens, whole(tokens)
         self.A = None if A is None else whole(A)
-        self.weight, self.groups = weight.astype(np.int64), groups
+        self.weight = weight.astype(np.int64)
+        everyone = slice(None)  # much faster than the numbers of all tokens
+        self.groups: list[Ints | slice] = [everyone if len(group) == len(tokens) else group for group in groups]
         self.end = np.where(role == TIE, len(tokens) - 1 - target, target)
         for number, group in enumerate(groups):
             still = group[self.end[group] == len(tokens) + number]
@@ -204,7 +206,7 @@ class ExactClaims:
             and bool((product(base, query) == level).all())
             and bool((times(product(self.whole[group], query), one) == level).all())
         )
-        member = self.whole[group[0]]
+        member = self.whole[group][0]
         return Face(holds, base, one, place, query, level, member, (base != times(member, one)).any(axis=0))
 
     def _supports_all(self, number: int) -> bool:
@@ -230,10 +232,10 @@ class ExactClaims:
             good[part] = (np.abs(limit[part] - places) <= near).all(axis=1)
         return good
 
-    def _shares(self, some: Ints) -> tuple[Ints, Ints]:
+    def _shares(self, some: Ints | slice) -> tuple[Ints, Ints]:
         """Where these tokens end, each end once, and how many tokens end there."""
         end, weight = self.end[some], self.weight[some]
-        if MANY * len(some) > len(self.end):  # no sort
+        if MANY * len(end) > len(self.end):  # no sort
             share = np.bincount(end, weight)
             ends = np.flatnonzero(share)
             return ends, share[ends].astype(np.int64)
