@@ -159,6 +159,7 @@ class ExactClaims:
             self.end[still] = still
         self._means: dict[int, Base] = {}
         self._faces: dict[int, Face] = {}
+        self._counted: dict[int, tuple[Ints, Ints]] = {}
         self._supported: dict[int, bool] = {}
         # The same means where they fit into 64 bits, else with a denominator of 0, and which of the means are known.
         self._above, self._below = np.zeros((len(groups), tokens.shape[1]), np.int64), np.zeros(len(groups), np.int64)
@@ -197,7 +198,7 @@ class ExactClaims:
         """
         group = self.groups[number]
         mean, below = self._mean(number)
-        base, one = self._places(self._shares(group)[0], below)  # in these units, base and place are integers
+        base, one = self._places(self._shares(number)[0], below)  # in these units, base and place are integers
         place, weight = times(mean, one // below), self.weight[group]
         query = self.query(place[None])[0]
         level = product(query, place)
@@ -232,15 +233,19 @@ class ExactClaims:
             good[part] = (np.abs(limit[part] - places) <= near).all(axis=1)
         return good
 
-    def _shares(self, some: Ints | slice) -> tuple[Ints, Ints]:
-        """Where these tokens end, each end once, and how many tokens end there."""
-        end, weight = self.end[some], self.weight[some]
-        if MANY * len(end) > len(self.end):  # no sort
-            share = np.bincount(end, weight)
-            ends = np.flatnonzero(share)
-            return ends, share[ends].astype(np.int64)
-        ends, which = np.unique(end, return_inverse=True)
-        return ends, np.bincount(which, weight).astype(np.int64)
+    def _shares(self, number: int) -> tuple[Ints, Ints]:
+        """Where the tokens of a group end, each end once, and how many tokens end there."""
+        if number not in self._counted:
+            end, weight = self.end[self.groups[number]], self.weight[self.groups[number]]
+            if MANY * len(end) > len(self.end):  # no sort
+                share = np.bincount(end, weight)
+                ends = np.flatnonzero(share)
+                share = share[ends]
+            else:
+                ends, which = np.unique(end, return_inverse=True)
+                share = np.bincount(which, weight)
+            self._counted[number] = ends, share.astype(np.int64)
+        return self._counted[number]
 
     def _places(self, ends: Ints, denominator: int = 1) -> Base:
         """The places of these ends, over one denominator, a multiple of the given one."""
@@ -287,7 +292,7 @@ class ExactClaims:
         """The mean of the ends of a group, exactly; before it, those of the groups that its tokens are tied to."""
         n, waiting, opened = len(self.tokens), [number], set[int]()
         while number not in self._means:
-            ends, share = self._shares(self.groups[waiting[-1]])
+            ends, share = self._shares(waiting[-1])
             means = ends[ends >= n] - n
             missing = means[~self._known[means]].tolist()
             if not missing:
