@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import Floats, Ints
-from hardmax.dynamics.check.order import product, sorted_by
+from hardmax.dynamics.check.order import keep_best, product, sorted_by
 from hardmax.dynamics.check.strongest import ClosePairs
 from hardmax.jit import bare_njit, njit, over_parts
 from hardmax.jit.vectors import GROUP, SEEKERS, seek
@@ -150,12 +150,9 @@ def compare(
                         count += 1
                     if j == guess[i]:
                         continue
-                    if found > best[i]:
-                        best[i], second[i], guess[i] = found, best[i], j
+                    if keep_best(found, i, j, guess, best, second):
                         stop[r] = enough(longest, size[i], best[i] - far[i])
                         bars[r] = max((best[i] - slack[i]) * per_length[i] * unit - (d + 8) * 2.0**-22, -2.0)
-                    elif found > second[i]:
-                        second[i] = found
             at, end = at + GROUP, 0
             for r in range(SEEKERS):
                 end = max(end, stop[r])

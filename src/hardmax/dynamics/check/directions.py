@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import Floats, Ints
-from hardmax.dynamics.check.order import product, sorted_by
+from hardmax.dynamics.check.order import keep_best, product, sorted_by
 from hardmax.jit import njit
 from hardmax.jit.vectors import GROUP, SEEKERS, seek
 
@@ -210,13 +210,8 @@ def settle(
                     if excess[g, r] < 0:
                         continue
                     i = turn[first + r]
-                    if j == guess[i]:
-                        continue
-                    found = product(q, i, x, j)
-                    if found > best[i]:
-                        best[i], second[i], guess[i] = found, best[i], j
-                    elif found > second[i]:
-                        second[i] = found
+                    if j != guess[i]:
+                        keep_best(product(q, i, x, j), i, j, guess, best, second)
             at += GROUP
 
 

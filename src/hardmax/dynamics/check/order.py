@@ -1,4 +1,4 @@
-"""What the compiled parts of the check have in common: a product of two rows, and sorting by classes."""
+"""What the compiled parts of the check have in common: products, the two best of them, and sorting by classes."""
 
 import numpy as np
 
@@ -12,6 +12,17 @@ def product(q: Floats, i: int, x: Floats, j: int) -> float:
     for k in range(x.shape[1]):
         total += q[i, k] * x[j, k]
     return total
+
+
+@bare_njit()
+def keep_best(score: float, i: int, j: int, guess: Ints, best: Floats, second: Floats) -> bool:
+    """Take down that query i has this score with key j, which is not its guess; whether it is the best one now."""
+    if score > best[i]:
+        best[i], second[i], guess[i] = score, best[i], j
+        return True
+    if score > second[i]:
+        second[i] = score
+    return False
 
 
 @njit()
